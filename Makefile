@@ -1,0 +1,78 @@
+# Unrolled. `make` alone prints this help; `make book` and `make test` do everything.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+ifeq ($(OS),Windows_NT)
+BIN    := $(VENV)/Scripts
+endif
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+BUILD  := $(BIN)/jupyter-book build . --toc book/_toc.yml -W -n --keep-going
+CHAPTER ?=
+RECIPE  ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help book test check lint format execute serve lab bench recipes dist clean
+
+help: ## print this help
+	@echo "Unrolled: sequence models from recurrence to attention"
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+	  while IFS='|' read -r name words; do printf '%-15s %s\n' "$$name" "$$words"; done
+
+book: $(VENV)/book ## build the book and say where to open it
+	@$(BUILD)
+	@echo
+	@echo "The book is built. Open it: file://$(CURDIR)/_build/html/index.html"
+	@echo "or run 'make serve'."
+
+test: $(VENV)/dev ## run every test: lint, types, package, book, chapters, browser
+	@$(BIN)/python tools/run_tests.py
+
+check: $(VENV)/dev ## run the fast tests only, in under three minutes
+	@$(BIN)/python tools/run_tests.py --fast
+
+lint: $(VENV)/dev ## check style and types
+	@$(BIN)/python tools/run_tests.py --only lint --only types
+
+format: $(VENV)/dev ## lay out all code, that of the chapters included
+	@$(BIN)/ruff format -q code book tests tools
+	@$(BIN)/python tools/chapters.py --format
+
+execute: $(VENV)/book ## re-run the chapters that are stale (CHAPTER=04 for one)
+	@$(BIN)/python tools/chapters.py $(CHAPTER)
+
+serve: book ## build the book and serve it on this machine
+	@echo "Serving on http://localhost:8000 (Ctrl-C stops it)"
+	@$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory _build/html
+
+lab: $(VENV)/book ## open the chapters in JupyterLab
+	@$(BIN)/jupyter lab --notebook-dir=chapters
+
+bench: $(VENV)/dev ## measure speeds as ratios to the reference implementations
+	@$(BIN)/python tools/bench.py
+
+recipes: $(VENV)/book ## re-make the long experiments (RECIPE=flip_flop for one)
+	@for name in $(or $(RECIPE),$$($(BIN)/unrolled run --names)); do \
+	  $(BIN)/unrolled run $$name || exit 1; done
+
+dist: book ## pack the built book and the notebooks as zips in dist/
+	@$(BIN)/python tools/dist.py
+
+clean: ## remove everything that was built, but not the environment
+	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# The environment. torch first and pinned: a later step would find a larger one.
+$(VENV)/book: requirements.txt code/pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed; say make PYTHON=python3.12"; exit 1; }
+	@echo "Making the environment in $(VENV); this takes a few minutes, once."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install $$(grep '^torch==' requirements.txt)
+	@$(PIP) install -r requirements.txt
+	@touch $@
+
+$(VENV)/dev: $(VENV)/book requirements-dev.txt
+	@$(PIP) install -r requirements-dev.txt
+	@touch $@

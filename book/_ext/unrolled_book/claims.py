@@ -1,0 +1,176 @@
+"""Claims in the book: the ledger, numbers in prose, and links between the two.
+
+- ``{measured}`claim-id:name``` prints a number that a claim measured, in the book's
+  way; a third part is a format specification: ``{measured}`claim-id:name:.0%```.
+- ``{claim}`claim-id``` or ``{claim}`words <claim-id>``` links to a claim's card.
+- ``{claims-ledger}`` lists every claim of every chapter and, from
+  ``book/corrections.yml``, the statements of the slides with nothing to run.
+"""
+
+import re
+from collections import Counter
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import ReferenceRole, SphinxDirective, SphinxRole
+
+from unrolled.claims import MIME, VERDICTS, pretty
+from unrolled_book import notebooks
+
+LOG = logging.getLogger(__name__)
+LEDGER = "book/claims"
+
+
+class Entry(NamedTuple):
+    """A claim and the chapter that makes it."""
+
+    docname: str
+    claim: dict[str, Any]
+
+
+def all_claims(root: Path) -> dict[str, Entry]:
+    """Return every claim in the committed notebooks below ``root``, by its id."""
+    entries = [
+        Entry(f"chapters/{path.stem}", claim)
+        for path in sorted((root / "chapters").glob("*.ipynb"))
+        for _, claim in notebooks.outputs(notebooks.read(path), MIME)
+    ]
+    counts = Counter(entry.claim["id"] for entry in entries)
+    if twice := [name for name, n in counts.items() if n > 1]:
+        raise ValueError(f"claims made twice: {', '.join(twice)}; an id is for one")
+    return {entry.claim["id"]: entry for entry in entries}
+
+
+def corrections(root: Path) -> list[dict[str, str]]:
+    """Return the slide statements with nothing to run, each checked for its parts."""
+    path = root / "book" / "corrections.yml"
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for entry in entries:
+        if missing := {"source", "says", "verdict", "instead", "chapter"} - set(entry):
+            raise ValueError(f"{path}: {entry.get('source')}: no {', '.join(missing)}")
+        if entry["verdict"] not in VERDICTS:
+            raise ValueError(f"{path}: {entry['source']}: verdict {entry['verdict']!r}")
+    return entries
+
+
+class Measured(SphinxRole):
+    """A number out of a claim."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Look the number up and print it, or warn that there is none."""
+        claim_id, _, rest = self.text.partition(":")
+        name, _, spec = rest.partition(":")
+        entry = self.env.app.unrolled_claims.get(claim_id)
+        if entry is None or name not in entry.claim["measured"]:
+            LOG.warning(
+                "no measured number %r", self.text, location=self.get_location()
+            )
+            return [nodes.problematic(text=self.text)], []
+        shown = pretty(entry.claim["measured"][name], spec)
+        return [nodes.inline(text=shown, classes=["measured"])], []
+
+
+class ClaimLink(ReferenceRole):
+    """A link to the card of a claim, in whichever chapter it stands."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Link to the card, or warn that there is no such claim."""
+        entry = self.env.app.unrolled_claims.get(self.target)
+        if entry is None:
+            LOG.warning("no claim %r", self.target, location=self.get_location())
+            return [nodes.problematic(text=self.text)], []
+        uri = self.env.app.builder.get_relative_uri(self.env.docname, entry.docname)
+        page = "" if entry.docname == self.env.docname else uri
+        link = nodes.reference(text=self.title, refuri=f"{page}#claim-{self.target}")
+        return [link], []
+
+
+class Ledger(SphinxDirective):
+    """The table of all claims."""
+
+    def run(self) -> list[nodes.Node]:
+        """Build the table, and have it rebuilt whenever a notebook changes."""
+        root = Path(self.env.srcdir)
+        for path in (root / "chapters").glob("*.ipynb"):
+            self.env.note_dependency(str(path))
+        self.env.note_dependency(str(root / "book" / "corrections.yml"))
+        rows = [self._claim(e) for e in self.env.app.unrolled_claims.values()]
+        rows += [self._correction(entry) for entry in corrections(root)]
+        head = "".join(
+            f'<th scope="col">{name}</th>'
+            for name in ("Statement", "Measured", "Slide", "Verdict", "Where")
+        )
+        table = (
+            '<div class="ledger" tabindex="0" role="region" aria-label="Claims ledger">'
+            f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+            "</table></div>"
+        )
+        return [nodes.raw("", table, format="html")]
+
+    def _claim(self, entry: Entry) -> str:
+        claim = entry.claim
+        numbers = "<br>".join(
+            f"{escape(k)}: {pretty(v)}" for k, v in claim["measured"].items()
+        )
+        return self._row(
+            f"ledger-{claim['id']}",
+            escape(claim["sentence"]),
+            numbers,
+            claim["source"] or "",
+            claim["verdict"] or "ours: held",
+            self._link(entry.docname, f"#claim-{claim['id']}"),
+        )
+
+    def _correction(self, entry: dict[str, str]) -> str:
+        words = f"The slide: {entry['says']} <em>Rather:</em> {entry['instead']}"
+        anchor = "ledger-" + re.sub(r"\W", "-", entry["source"])
+        where = self._link(f"chapters/{entry['chapter']}", "")
+        return self._row(
+            anchor, words, "nothing to run", entry["source"], entry["verdict"], where
+        )
+
+    def _row(self, anchor: str, *cells: str) -> str:
+        first, *others = cells
+        return (
+            f'<tr id="{anchor}"><th scope="row">{first}</th>'
+            + "".join(f"<td>{cell}</td>" for cell in others)
+            + "</tr>"
+        )
+
+    def _link(self, docname: str, anchor: str) -> str:
+        uri = self.env.app.builder.get_relative_uri(self.env.docname, docname)
+        number = docname.split("/")[-1].split("-")[0]
+        return f'<a href="{uri}{anchor}">chapter {number}</a>'
+
+
+def link_cards(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Give every claim's card on a page its link to the ledger."""
+    if app.builder.format != "html" or LEDGER not in app.env.found_docs:
+        return
+    ledger = app.builder.get_relative_uri(docname, LEDGER)
+    for node in list(doctree.findall(nodes.raw)):
+        card = re.search(r'<div class="claim" id="claim-([\w-]+)"', node.astext())
+        if card:
+            link = f'<a class="claim-link" href="{ledger}#ledger-{card[1]}">ledger</a>'
+            html = node.rawsource or node.astext()
+            html = html.replace("</p>", f"{link}</p>", 1)
+            node.replace_self(nodes.raw("", html, format="html"))
+
+
+def load(app: Sphinx) -> None:
+    """Read all claims once per build."""
+    app.unrolled_claims = all_claims(Path(app.srcdir))
+
+
+def setup(app: Sphinx) -> None:
+    """Register the role, the directive and the links."""
+    app.connect("builder-inited", load)
+    app.connect("doctree-resolved", link_cards)
+    app.add_role("measured", Measured())
+    app.add_role("claim", ClaimLink())
+    app.add_directive("claims-ledger", Ledger)

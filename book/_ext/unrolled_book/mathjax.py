@@ -1,0 +1,38 @@
+"""Carry MathJax in the book, so that equations are drawn without a network.
+
+The pinned wheel ``sphinx-mathjax-offline`` brings MathJax 3.2.2 (Apache-2.0). We copy
+what an HTML page can ask for, and leave the other output formats out.
+"""
+
+import shutil
+from importlib.metadata import files
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+PARTS = ("tex-chtml.js", "output/chtml/fonts", "input/tex/extensions", "a11y", "sre")
+
+
+def copy(app: Sphinx, error: Exception | None) -> None:
+    """Copy MathJax into the built book, once."""
+    target = Path(app.outdir) / "_static" / "mathjax"
+    if error or app.builder.format != "html" or (target / PARTS[0]).is_file():
+        return
+    found = next(
+        f for f in files("sphinx-mathjax-offline") or () if f.name == "tex-chtml.js"
+    )
+    source = Path(found.locate()).parent
+    for part in PARTS:
+        (target / part).parent.mkdir(parents=True, exist_ok=True)
+        if (source / part).is_dir():
+            shutil.copytree(source / part, target / part, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(source / part, target / part)
+    (target / "LICENCE.txt").write_text(
+        "MathJax 3.2.2, copyright The MathJax Consortium, Apache License 2.0.\n"
+    )
+
+
+def setup(app: Sphinx) -> None:
+    """Register the copy; ``mathjax_path`` in _config.yml points at it."""
+    app.connect("build-finished", copy)

@@ -1,0 +1,78 @@
+"""The command line: ``unrolled --help``."""
+
+import os
+import platform
+from typing import Annotated
+
+import torch
+import typer
+
+import unrolled
+from unrolled.recipes.runner import load_recipe, recipe_names, run_recipe
+from unrolled.runtime import book_folder, pick_device
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    help="""The companion of *Unrolled*, sequence models from recurrence to attention.
+
+Start with **unrolled info**: it says which device the book will use, and why.
+Chapters are notebooks in `chapters/`; open them with `make lab`.""",
+)
+
+
+@app.command()
+def info() -> None:
+    """Say which device, versions and folders the book uses here.
+
+    Set UNROLLED_DEVICE to cpu, cuda, cuda:1 or mps to choose another device.
+    """
+    chosen = os.environ.get("UNROLLED_DEVICE")
+    try:
+        device, book = pick_device(), book_folder()
+    except (ValueError, FileNotFoundError) as error:
+        raise typer.BadParameter(str(error)) from error
+    why = f"by UNROLLED_DEVICE={chosen}" if chosen else "the fastest one present"
+    typer.echo(f"unrolled {unrolled.__version__}")
+    typer.echo(f"device   {device} ({why})")
+    typer.echo(f"torch    {torch.__version__}, {torch.get_num_threads()} threads")
+    typer.echo(f"python   {platform.python_version()}")
+    typer.echo(f"book     {book}")
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="Which recipe; see --list.")] = "",
+    show: Annotated[
+        bool, typer.Option("--list", help="List the recipes and stop.")
+    ] = False,
+    names: Annotated[
+        bool, typer.Option("--names", help="List their bare names and stop.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option(help="Forget the finished part of an interrupted run.")
+    ] = False,
+) -> None:
+    """Run a recipe: an experiment that takes longer than a chapter has.
+
+    Its results go to book/results/NAME.json, the models it makes to
+    book/_static/models. Interrupt it when you like: the next run goes on from there.
+
+    Try: unrolled run flip_flop
+    """
+    if names:
+        typer.echo("\n".join(recipe_names()))
+        return
+    if show or not name:
+        for known in recipe_names():
+            summary = (load_recipe(known).__doc__ or "").strip().splitlines()[0]
+            typer.echo(f"{known:12} {summary}")
+        return
+    try:
+        recipe = load_recipe(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    typer.echo(f"results in {run_recipe(name, fresh=fresh)}")
+    for path in getattr(recipe, "export", list)():
+        typer.echo(f"model in   {path}")

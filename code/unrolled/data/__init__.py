@@ -1,0 +1,1 @@
+"""Data: corpora, generated tasks, tokenizers and batches."""

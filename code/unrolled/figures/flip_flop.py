@@ -1,0 +1,80 @@
+"""The state plane of a two-unit network as it learns two flip-flops."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+
+from unrolled.evaluation.dynamics import Portrait
+from unrolled.figures.style import Theme, themed
+
+
+@themed
+def plot_portraits(theme: Theme, portraits: Mapping[str, Portrait]) -> Figure:
+    """Draw panels two abreast: fills for basins, arrows for steps, discs for rest."""
+    rows = (len(portraits) + 1) // 2
+    figure, axes = plt.subplots(
+        rows, 2, figsize=(6.4, 3.25 * rows), sharex=True, sharey=True,
+        layout="constrained", squeeze=False,
+    )  # fmt: skip
+    for ax, (title, portrait) in zip(axes.flat, portraits.items(), strict=False):
+        _panel(theme, ax, portrait)
+        ax.set_title(title)
+    for ax in axes[-1]:
+        ax.set_xlabel("state of unit 1")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("state of unit 2")
+    return figure
+
+
+def _panel(theme: Theme, ax: Axes, portrait: Portrait) -> None:
+    starts, after = portrait.starts.numpy(), portrait.after.numpy()
+    points, owner = portrait.basins.points.numpy(), portrait.basins.owner.numpy()
+    n = round(len(starts) ** 0.5)
+    # A basin keeps its colour between panels: it is named by its attractor's quadrant.
+    quadrant = (points[:, 0] > 0) + 2 * (points[:, 1] > 0)
+    colours = np.where(owner >= 0, quadrant[owner], -1)
+    ax.imshow(
+        np.ma.masked_less(colours.reshape(n, n).T, 0),
+        extent=(-1, 1, -1, 1), origin="lower", cmap=ListedColormap(theme.regions),
+        vmin=-0.5, vmax=3.5, interpolation="nearest",
+    )  # fmt: skip
+    thin = np.arange(n * n).reshape(n, n)[5::10, 5::10].ravel()
+    move = (after - starts)[thin]
+    ax.quiver(
+        *starts[thin].T, *move.T, color=theme.muted, angles="xy", scale_units="xy",
+        scale=2.4, width=0.006,
+    )  # fmt: skip
+    path = portrait.path.numpy()
+    ax.plot(*path.T, "-", color=theme.ink, linewidth=0.7, alpha=0.8)
+    ax.plot(*path.T, ".", color=theme.ink, markersize=3)
+    ax.plot(
+        *points.T, "o", markersize=11, linestyle="",
+        markerfacecolor=theme.series[1], markeredgecolor=theme.ink,
+    )  # fmt: skip
+    ax.set(
+        xlim=(-1.08, 1.08), ylim=(-1.08, 1.08),
+        xticks=(-1, 0, 1), yticks=(-1, 0, 1), aspect="equal",
+    )  # fmt: skip
+
+
+@themed
+def plot_courses(
+    theme: Theme, updates: Sequence[int], courses: Sequence[Sequence[int]]
+) -> Figure:
+    """Draw the number of attractors over training, a thin line per seed."""
+    figure, ax = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
+    spread = np.linspace(-0.22, 0.22, len(courses))
+    for shift, course in zip(spread, courses, strict=True):
+        ax.step(
+            updates, np.asarray(course) + shift, "-", where="post", linewidth=1.1,
+            color=theme.series[0], alpha=0.75,
+        )  # fmt: skip
+    ax.set(
+        xlabel="updates", ylabel="resting points", yticks=(1, 2, 3, 4),
+        ylim=(0.6, 4.4), xlim=(0, max(updates)),
+    )  # fmt: skip
+    return figure

@@ -1,0 +1,86 @@
+"""Plots that many chapters draw."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from unrolled.figures.style import Theme, themed
+
+MINUS = "\N{MINUS SIGN}"
+
+
+@themed
+def plot_lines(
+    theme: Theme,
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *,
+    x_label: str,
+    y_label: str,
+    log: str = "",
+    marker: str | None = None,
+) -> Figure:
+    """Draw one labelled line per entry, name to (x, y); ``log`` names log axes."""
+    figure, ax = plt.subplots(layout="constrained")
+    for label, (xs, ys) in curves.items():
+        ax.plot(xs, ys, label=label, marker=marker, markersize=5)
+    ax.set(
+        xlabel=x_label,
+        ylabel=y_label,
+        xscale="log" if "x" in log else "linear",
+        yscale="log" if "y" in log else "linear",
+    )
+    if len(curves) > 1:
+        figure.legend(loc="outside upper center", ncols=2)
+    return figure
+
+
+@themed
+def plot_squash(theme: Theme, points: Sequence[float]) -> Figure:
+    """Draw tanh, with where it takes each of ``points``."""
+    figure, ax = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
+    a = np.linspace(-5.5, 5.5, 400)
+    ax.axhline(0, color=theme.muted, linewidth=0.8, linestyle="-")
+    ax.axvline(0, color=theme.muted, linewidth=0.8, linestyle="-")
+    ax.plot(a, np.tanh(a))
+    for point in points:
+        value = np.tanh(point)
+        ax.plot([point], [value], "o", color=theme.series[1])
+        ax.annotate(
+            f"{point:g} → {value:.4f}".replace("-", MINUS),
+            (point, value),
+            xytext=(8, -16 if value > 0.5 else -18) if value >= 0 else (-8, 8),
+            ha="left" if value >= 0 and point < 3 else "right",
+            textcoords="offset points",
+        )
+    ax.set(xlabel="a", ylabel="tanh(a)", ylim=(-1.15, 1.15))
+    return figure
+
+
+@themed
+def plot_states(
+    theme: Theme, orders: Sequence[float], states: Mapping[str, Sequence[float]]
+) -> Figure:
+    """Draw the orders given as stems, and the states that they lead to as lines."""
+    figure, (top, ax) = plt.subplots(
+        2, 1, sharex=True, height_ratios=(1, 2.4), layout="constrained"
+    )
+    steps = np.arange(1, len(orders) + 1)
+    given = np.asarray(orders) != 0
+    for value, name, shape in ((1, "set", "^"), (-1, "reset", "v")):
+        at = np.asarray(orders) == value
+        top.plot(
+            steps[at], np.asarray(orders)[at], shape, color=theme.ink, markersize=7
+        )
+        top.text(len(orders) + 0.6, value, name, va="center", color=theme.ink)
+    top.vlines(steps[given], 0, np.asarray(orders)[given], color=theme.ink, linewidth=1)
+    top.axhline(0, color=theme.muted, linewidth=0.8, linestyle="-")
+    top.set(ylabel="order", yticks=[], ylim=(-1.6, 1.6))
+    top.tick_params(bottom=False)
+    for label, values in states.items():
+        ax.plot(steps, values, label=label, marker="o", markersize=3)
+    ax.axhline(0, color=theme.muted, linewidth=0.8, linestyle="-")
+    ax.set(xlabel="step t", ylabel="state", ylim=(-1.1, 1.1))
+    ax.legend(loc="upper right", bbox_to_anchor=(1.0, 0.9))
+    return figure

@@ -1,0 +1,121 @@
+"""One look for every figure: two themes, colours that the colour-blind can tell apart.
+
+A drawing function is decorated with :func:`themed`; it takes numbers and a
+:class:`Theme` and returns a matplotlib figure. It is called once per theme, and what
+the cell shows is a :class:`ThemedFigure`: the light drawing for any notebook, the dark
+one beside it for the book's dark pages.
+"""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from cycler import cycler
+from matplotlib.figure import Figure
+
+DARK_MIME = "application/vnd.unrolled.dark+svg"
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Theme:
+    """The colours of a page: ``series`` after Okabe and Ito, told apart by anyone."""
+
+    ink: str
+    muted: str
+    paper: str
+    series: tuple[str, ...]
+    regions: tuple[str, ...]  # pale fills behind ink
+
+
+LIGHT = Theme(
+    ink="#1f2328",
+    muted="#6b7280",
+    paper="#ffffff",
+    series=("#0063a3", "#c24e00", "#00795a", "#a8447f", "#6b5b00"),
+    regions=("#cfe3f3", "#fbdcc5", "#cdeadd", "#f1d9e8"),
+)
+DARK = Theme(
+    ink="#e6e8eb",
+    muted="#9aa4b2",
+    paper="#121212",
+    series=("#6cb8f0", "#f5a15c", "#4cc9a0", "#e39ac6", "#e3cf57"),
+    regions=("#17364f", "#4f2f17", "#14402f", "#452338"),
+)
+DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+
+
+def rc(theme: Theme) -> Any:
+    """Return matplotlib's settings for ``theme``."""
+    cycle = cycler(color=theme.series) + cycler(linestyle=DASHES)
+    return {
+        "figure.figsize": (6.4, 3.4),
+        "figure.facecolor": theme.paper,
+        "savefig.facecolor": theme.paper,
+        "axes.facecolor": theme.paper,
+        "axes.edgecolor": theme.muted,
+        "axes.labelcolor": theme.ink,
+        "axes.titlesize": 11,
+        "axes.titlecolor": theme.ink,
+        "axes.prop_cycle": cycle,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": False,
+        "font.size": 11,
+        "legend.frameon": False,
+        "lines.linewidth": 2.0,
+        "mathtext.fontset": "dejavuserif",
+        "svg.fonttype": "path",
+        "svg.hashsalt": "unrolled",  # the same drawing gives the same bytes
+        "text.color": theme.ink,
+        "xtick.color": theme.muted,
+        "xtick.labelcolor": theme.ink,
+        "ytick.color": theme.muted,
+        "ytick.labelcolor": theme.ink,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ThemedFigure:
+    """The same figure for light and for dark pages, each as SVG text."""
+
+    light: str
+    dark: str
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {
+            "image/svg+xml": self.light,
+            DARK_MIME: self.dark,
+            "text/plain": "A figure, drawn in the page.",
+        }
+
+
+def themed(
+    draw: Callable[Concatenate[Theme, P], Figure],
+) -> Callable[P, ThemedFigure]:
+    """Let ``draw`` be called without a theme and draw for both."""
+
+    @wraps(draw)
+    def both(*args: P.args, **kwargs: P.kwargs) -> ThemedFigure:
+        light, dark = (_svg(draw, t, *args, **kwargs) for t in (LIGHT, DARK))
+        return ThemedFigure(light, dark)
+
+    return both
+
+
+def _svg(
+    draw: Callable[Concatenate[Theme, P], Figure],
+    theme: Theme,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> str:
+    with mpl.rc_context(rc(theme)):
+        figure = draw(theme, *args, **kwargs)
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None})
+        plt.close(figure)
+    return text.getvalue()

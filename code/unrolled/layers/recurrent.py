@@ -1,0 +1,56 @@
+"""Recurrent cells: one step of a state machine whose rules are learned.
+
+Axes: B batch, E input width, D hidden width. A cell takes one time step;
+``unrolled.layers.unroll`` runs a cell along a sequence.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from unrolled.shapes import check_shape
+
+
+class RNNCell(nn.Module):
+    r"""One step of an Elman network, equation :eq:`rnn-cell`.
+
+    .. math::
+
+        \mathbf{a}_t &= \mathbf{x}_t \mathbf{W}_x + \mathbf{h}_{t-1} \mathbf{W}_h
+            + \mathbf{b} \\
+        \mathbf{h}_t &= \tanh(\mathbf{a}_t)
+
+    All three parameters start uniform in :math:`\pm 1/\sqrt{D}`.
+    """
+
+    def __init__(self, d_in: int, d_hidden: int) -> None:
+        super().__init__()
+        for name, width in {"d_in": d_in, "d_hidden": d_hidden}.items():
+            if width < 1:
+                raise ValueError(f"{name}={width} must be at least 1")
+        self.d_in, self.d_hidden = d_in, d_hidden
+        bound = d_hidden**-0.5
+        self.W_x = nn.Parameter(torch.empty(d_in, d_hidden).uniform_(-bound, bound))
+        self.W_h = nn.Parameter(torch.empty(d_hidden, d_hidden).uniform_(-bound, bound))
+        self.b = nn.Parameter(torch.empty(d_hidden).uniform_(-bound, bound))
+
+    def forward(self, x_t: Tensor, h: Tensor | None = None) -> Tensor:
+        """Take ``x_t`` (B, E) and the state before it, (B, D), to the state after it.
+
+        Without ``h`` the memory starts empty: all zeros.
+        """
+        check_shape("x_t", x_t, "B E", E=self.d_in)
+        if h is None:
+            h = x_t.new_zeros(len(x_t), self.d_hidden)
+        check_shape("h", h, "B D", B=len(x_t), D=self.d_hidden)
+        return self.step(self.project(x_t), h)
+
+    def project(self, x: Tensor) -> Tensor:
+        """Return the input's share of ``a``: (..., E) to (..., D).
+
+        It needs no state, so a whole sequence can be projected in one product.
+        """
+        return x @ self.W_x + self.b
+
+    def step(self, projected: Tensor, h: Tensor) -> Tensor:
+        """Add the state's share and squash: (B, D), (B, D) to the new state (B, D)."""
+        return torch.tanh(projected + h @ self.W_h)

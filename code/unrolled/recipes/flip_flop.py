@@ -1,0 +1,108 @@
+"""Two units learn two flip-flops: watch the attractors appear, over many seeds.
+
+Each seed trains a fresh :class:`~unrolled.models.tagger.Tagger` with a two-dimensional
+state. Every 25 updates the weights are frozen, the input is silenced, and the resting
+points of the state are counted: a memory of two bits needs four.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from torch import Tensor
+
+from unrolled.data.batch import Batch
+from unrolled.data.flip_flop import flip_flop, flip_flop_stream
+from unrolled.evaluation.dynamics import portrait
+from unrolled.layers.recurrent import RNNCell
+from unrolled.models.tagger import Tagger, TaggerConfig
+from unrolled.runtime import book_folder, generator, seed_all
+from unrolled.training.loop import TrainConfig, training_steps
+
+MODEL = TaggerConfig(d_in=2, d_hidden=2, d_out=2)
+TRAIN = TrainConfig(steps=1000, lr=0.01)
+EVERY = 25
+UNITS: list[dict[str, Any]] = [{"seed": seed} for seed in range(20)]
+
+
+def loss_fn(model: Tagger, batch: Batch) -> Tensor:
+    """Return the binary cross-entropy of the answers, set against reset."""
+    return F.binary_cross_entropy_with_logits(model(batch.x), (batch.y > 0).float())
+
+
+def accuracy(model: Tagger, batch: Batch) -> float:
+    """Return the share of right answers over all rows, steps and wires."""
+    with torch.no_grad():
+        right = (model(batch.x) > 0) == (batch.y > 0)
+    return right.float().mean().item()
+
+
+def train(seed: int) -> tuple[Tagger, list[dict[str, Any]]]:
+    """Train one network; return it and a snapshot of its life every 25 updates."""
+    seed_all(seed)
+    model = Tagger(MODEL)
+    test = flip_flop(64, 200, n_wires=2, generator=generator(10_000))
+    life = [_snapshot(model, test, update=0)]
+    batches = flip_flop_stream(32, 30, n_wires=2, generator=generator(seed))
+    for update, _ in training_steps(model, loss_fn, batches, TRAIN):
+        if update % EVERY == 0:
+            life.append(_snapshot(model, test, update=update))
+    return model, life
+
+
+def run_unit(unit: dict[str, Any]) -> dict[str, Any]:
+    """Train the network of one seed and keep the course of its training."""
+    _, life = train(unit["seed"])
+    keep = ("update", "accuracy", "attractors")
+    return {"life": [{key: moment[key] for key in keep} for moment in life]}
+
+
+def summarise(units: list[dict[str, Any]]) -> dict[str, Any]:
+    """Count how the seeds begin and end, and what they pass through."""
+    courses = [[m["attractors"] for m in unit["life"]] for unit in units]
+    last = [unit["life"][-1] for unit in units]
+    return {
+        "seeds": len(units),
+        "begin with one": sum(course[0] == 1 for course in courses),
+        "pass through two": sum(2 in course for course in courses),
+        "end with four": sum(course[-1] == 4 for course in courses),
+        "least accuracy": min(m["accuracy"] for m in last),
+    }
+
+
+def export(folder: Path | None = None) -> list[Path]:
+    """Write the network of seed 0 as a checkpoint and as a script for the lab."""
+    folder = folder or book_folder() / "_static" / "models"
+    model, _ = train(seed=0)
+    cell = _cell(model)
+    weights = {
+        "W_x": cell.W_x, "W_h": cell.W_h, "b": cell.b,
+        "V": model.read.weight.T, "c": model.read.bias,
+    }  # fmt: skip
+    tensors = {name: w.detach().clone().contiguous() for name, w in weights.items()}
+    checkpoint, script = folder / "flip-flop.safetensors", folder / "flip-flop.js"
+    save_file(tensors, checkpoint)
+    numbers = json.dumps({name: w.tolist() for name, w in tensors.items()})
+    script.write_text(
+        "window.UnrolledLab = window.UnrolledLab || {};\n"
+        "window.UnrolledLab.models = window.UnrolledLab.models || {};\n"
+        f'window.UnrolledLab.models["flip-flop"] = {numbers};\n'
+    )
+    return [checkpoint, script]
+
+
+def _cell(model: Tagger) -> RNNCell:
+    return cast(RNNCell, model.rnn.cells[0])
+
+
+def _snapshot(model: Tagger, test: Batch, *, update: int) -> dict[str, Any]:
+    state = {name: w.detach().clone() for name, w in model.state_dict().items()}
+    return {
+        "update": update,
+        "accuracy": accuracy(model, test),
+        "attractors": len(portrait(_cell(model), test.x[0], n_grid=21).basins.points),
+        "weights": state,
+    }

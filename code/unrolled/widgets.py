@@ -1,0 +1,190 @@
+"""Labs: figures the reader can move, in the book's page and in a live notebook.
+
+``lab`` shows a figure that computes in the page itself; ``live`` is its counterpart
+with ipywidgets, whose numbers come from this package. Axes: T time, E input width,
+D hidden width, O outputs. This is the only module that imports ipywidgets.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import ipywidgets
+import torch
+
+from unrolled.layers.recurrent import RNNCell
+from unrolled.layers.unroll import unroll
+from unrolled.runtime import book_folder
+
+Rows = list[list[float]]
+
+GAIN = 3.0  # V of the one-unit network, as in unroll-it.js
+ORDERS = {"set": 1.0, "nothing": 0.0, "reset": -1.0}
+PRESETS = {  # name: W_x, W_h, b, as in unroll-it.js; a test keeps them in step
+    "Latch: remembers the last set or reset": (4.0, 2.0, 0.0),
+    "Fading echo: remembers, and slowly forgets": (1.0, 0.7, 0.0),
+    "Wobble: the memory changes sign at every step": (4.0, -2.0, 0.0),
+    "No memory: sees only the present input": (4.0, 0.0, 0.0),
+}
+
+
+def lab_names() -> list[str]:
+    """Return the names of the labs there are, in order."""
+    folder = book_folder() / "_static" / "labs"
+    return sorted(path.stem for path in folder.glob("*.js") if path.stem != "core")
+
+
+def lab_files(name: str) -> list[Path]:
+    """Return what a page with this lab loads, in order: style, core, models, lab.
+
+    A lab names the models it can show in a line ``// models: one, two``; those that
+    have not been exported are left out, and the lab does without.
+    """
+    if name not in lab_names():
+        raise ValueError(f"no lab {name!r}; the labs are {', '.join(lab_names())}")
+    static = book_folder() / "_static"
+    script = static / "labs" / f"{name}.js"
+    named = re.search(r"^// models: (.+)$", script.read_text("utf-8"), re.MULTILINE)
+    stems = re.findall(r"[\w-]+", named[1]) if named else []
+    models = [static / "models" / f"{stem}.js" for stem in stems]
+    core = [static / "labs" / "core.css", static / "labs" / "core.js"]
+    return [*core, *(path for path in models if path.is_file()), script]
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """An interactive figure: a small mark in the built book, complete elsewhere."""
+
+    name: str
+
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> dict[str, str]:
+        in_book = bool(os.environ.get("UNROLLED_BOOK"))
+        html = self.placeholder() if in_book else self.complete()
+        return {
+            "text/plain": f"Lab “{self.name}”: an interactive figure",
+            "text/html": html,
+        }
+
+    def placeholder(self) -> str:
+        """Return the mark that the book's own scripts turn into the figure."""
+        return (
+            f'<div data-lab="{escape(self.name)}"><p>This is an interactive figure, '
+            f"“{escape(self.name)}”. It needs JavaScript; if you read this in a "
+            "notebook, run the cell (and trust the notebook).</p></div>"
+        )
+
+    def complete(self) -> str:
+        """Return the figure with its style and scripts inside.
+
+        Inline rather than in an iframe: JupyterLab and VS Code run the scripts of a
+        trusted output in the page, Colab puts every output into a frame of its own,
+        and only inline does the output take the height and the theme of its notebook.
+        The core leaves an earlier copy of itself alone, so cells do not disturb
+        each other.
+        """
+        style, *scripts = (path.read_text("utf-8") for path in lab_files(self.name))
+        # "</script>" inside a script would end it.
+        safe = [re.sub(r"</(?=script)", r"<\\/", text) for text in scripts]
+        # The page is long since loaded in a notebook; in a bare file it may not be.
+        safe.append("setTimeout(window.UnrolledLab.mountAll, 0);")
+        inline = "\n".join(f"<script>\n{text}\n</script>" for text in safe)
+        return f"{self.placeholder()}\n<style>\n{style}\n</style>\n{inline}"
+
+
+def lab(name: str) -> Lab:
+    """Show the lab of this name; ``ValueError`` says which labs there are."""
+    lab_files(name)
+    return Lab(name)
+
+
+def unroll_numbers(
+    x: Rows, *, W_x: Rows, W_h: Rows, b: list[float], V: Rows, c: list[float]
+) -> dict[str, Rows]:
+    r"""Return every number of a run over ``x`` (T, E), in float64.
+
+    ``a`` (T, D) before the squashing, the states ``h`` (T, D), the read-out
+    :math:`\mathbf{o}_t = \mathbf{h}_t\mathbf{V} + \mathbf{c}` (T, O) and its sigmoid
+    ``y`` (T, O).
+    """
+    tensors = [torch.tensor(v, dtype=torch.float64) for v in (x, W_x, W_h, b, V, c)]
+    inputs, w_x, w_h, bias, read, offset = tensors
+    cell = RNNCell(*w_x.shape).double()
+    with torch.no_grad():
+        for parameter, value in zip(cell.parameters(), (w_x, w_h, bias), strict=True):
+            parameter.copy_(value)
+        h = unroll(cell, inputs[None])[0][0]  # (T, D)
+        before = torch.cat([torch.zeros_like(h[:1]), h[:-1]])
+        a = cell.project(inputs) + before @ cell.W_h
+        o = h @ read + offset  # (T, O)
+    numbers = {"a": a, "h": h, "o": o, "y": torch.sigmoid(o)}
+    return {key: value.tolist() for key, value in numbers.items()}
+
+
+def live(name: str) -> ipywidgets.VBox:
+    """Return the lab's counterpart for a live notebook, computed by the package."""
+    if name != "unroll-it":
+        raise ValueError(f"no live version of {name!r}; there is one of unroll-it")
+    wide = {"width": "28rem"}
+    choice = ipywidgets.Dropdown(
+        options=list(PRESETS), description="Network", layout=wide
+    )
+    start = PRESETS[choice.value]
+    reach = {"W_x": 5.0, "W_h": 3.0, "b": 2.0}
+    weights = [
+        ipywidgets.FloatSlider(
+            value=value, min=-far, max=far, step=0.05, description=key, layout=wide
+        )
+        for (key, far), value in zip(reach.items(), start, strict=True)
+    ]
+    first = ["set", "nothing", "nothing", "reset", "nothing", "set", "nothing"]
+    orders = [
+        ipywidgets.Dropdown(options=list(ORDERS), value=order, description=f"x_{t}")
+        for t, order in enumerate([*first, "nothing"], start=1)
+    ]
+    step = ipywidgets.IntSlider(value=1, min=1, max=len(orders), description="step")
+    shown = ipywidgets.HTML()
+
+    def use_preset(change: dict[str, str]) -> None:
+        for slider, value in zip(weights, PRESETS[change["new"]], strict=True):
+            slider.value = value
+
+    def refresh(change: object = None) -> None:
+        values = [slider.value for slider in weights]
+        x = [ORDERS[order.value] for order in orders]
+        shown.value = _page(x, values, step.value)
+
+    choice.observe(use_preset, names="value")
+    for control in [*weights, *orders, step]:
+        control.observe(refresh, names="value")
+    refresh()
+    grid = ipywidgets.GridBox(
+        orders, layout={"grid_template_columns": "repeat(auto-fill, 20rem)"}
+    )
+    return ipywidgets.VBox([choice, *weights, grid, step, shown])
+
+
+def _page(x: list[float], weights: list[float], t: int) -> str:
+    """Return the worked step ``t`` and the table of all steps, as HTML."""
+    W_x, W_h, b = weights
+    run = unroll_numbers(
+        [[x_t] for x_t in x], W_x=[[W_x]], W_h=[[W_h]], b=[b], V=[[GAIN]], c=[0.0]
+    )
+    a, h, o, y = ([row[0] for row in run[key]] for key in "ahoy")
+    before = h[t - 2] if t > 1 else 0.0
+    worked = (
+        f"a<sub>{t}</sub> = {x[t - 1]:.0f}·{W_x:.2f} + {before:.2f}·{W_h:.2f} + {b:.2f}"
+        f" = {a[t - 1]:.2f}<br>h<sub>{t}</sub> = tanh({a[t - 1]:.2f}) = {h[t - 1]:.2f}"
+    )
+    heads = "".join(f"<th scope=col>{head}</th>" for head in "txahoy")
+    rows = "".join(
+        f"<tr><td>{s + 1}</td><td>{x[s]:.0f}</td>"
+        + "".join(f"<td>{column[s]:.4f}</td>" for column in (a, h, o, y))
+        + "</tr>"
+        for s in range(len(x))
+    )
+    airy = "border-collapse: separate; border-spacing: 1em 0; text-align: right"
+    return f"<p>{worked}</p><table style='{airy}'><tr>{heads}</tr>{rows}</table>"

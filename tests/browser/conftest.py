@@ -1,0 +1,83 @@
+"""A browser for the tests: Chromium, headless, that never leaves this machine."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+OUTSIDE = re.compile(r"^(?!file:|data:|blob:|https?://(localhost|127\.0\.0\.1)[:/])")
+
+
+@dataclass
+class BlockedPage:
+    """A page without a network, and what went wrong or out on it."""
+
+    page: Page
+    outside: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def assert_clean(self) -> None:
+        assert self.outside == [], "the page asked for something from the network"
+        assert self.errors == [], "the page reported errors"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        raise RuntimeError(
+            "no chromium on the PATH: install it (Debian: apt install chromium), or "
+            "leave these tests out with -m 'not browser'"
+        )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., BlockedPage]]:
+    """Open pages with options of their own; their outside requests are blocked."""
+    contexts = []
+
+    def open_one(**options: object) -> BlockedPage:
+        context = browser.new_context(**options)
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        blocked = BlockedPage(context.new_page())
+
+        def refuse(route) -> None:
+            blocked.outside.append(route.request.url)
+            route.abort()
+
+        def on_console(message) -> None:
+            if message.type in ("error", "warning"):
+                blocked.errors.append(message.text)
+
+        context.route(OUTSIDE, refuse)
+        blocked.page.on("console", on_console)
+        blocked.page.on("pageerror", lambda error: blocked.errors.append(str(error)))
+        return blocked
+
+    yield open_one
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def blocked_page(open_page: Callable[..., BlockedPage]) -> BlockedPage:
+    """One page with the default options; call ``assert_clean`` at the end."""
+    return open_page()

@@ -1,0 +1,75 @@
+"""Shape contracts: silent when kept, exact when broken."""
+
+import pytest
+import torch
+
+from unrolled.shapes import check_lengths, check_shape
+
+X = torch.zeros(2, 3, 4)
+
+
+@pytest.mark.parametrize("sizes", [{}, {"B": 2}, {"D": 4}, {"B": 2, "T": 3, "D": 4}])
+def test_a_kept_contract_is_silent(sizes):
+    assert check_shape("x", X, "B T D", **sizes) is None
+
+
+def test_an_axis_of_size_zero_is_still_an_axis():
+    assert check_shape("x", X[:0], "B T D", D=4) is None
+
+
+def test_a_scalar_has_no_axes():
+    assert check_shape("loss", torch.tensor(1.0), "") is None
+    with pytest.raises(ValueError, match=r"expected 1 axes, got 0; its shape is \(\)"):
+        check_shape("loss", torch.tensor(1.0), "B")
+
+
+@pytest.mark.parametrize("lengths", [[1, 5], [5, 5], [3, 1]])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8])
+def test_lengths_from_one_to_the_last_step_are_silent(lengths, dtype):
+    assert check_lengths(torch.tensor(lengths, dtype=dtype), 2, 5) is None
+
+
+def test_one_wrong_size_is_named_with_its_axis():
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        check_shape("q", X, "B T K", B=2, K=8)
+    assert str(error.value) == (
+        "q must be (B, T, K): K should be 8, got 4; its shape is (2, 3, 4)"
+    )
+
+
+def test_every_wrong_size_is_named():
+    with pytest.raises(ValueError, match="B should be 7, got 2; D should be 8, got 4;"):
+        check_shape("x", X, "B T D", B=7, D=8)
+
+
+@pytest.mark.parametrize(("spec", "n"), [("B T", 2), ("B H T K", 4)])
+def test_a_wrong_number_of_axes_is_all_that_is_said(spec, n):
+    axes = spec.replace(" ", ", ")
+    message = rf"^x must be \({axes}\): expected {n} axes, got 3; its shape is"
+    with pytest.raises(ValueError, match=message):
+        check_shape("x", X, spec, B=9)
+
+
+@pytest.mark.parametrize("lengths", [[0, 5], [1, 6], [-1, 2]])
+def test_lengths_outside_the_sequence_are_shown(lengths):
+    message = (
+        rf"^lengths must lie between 1 and T=5, got \[{lengths[0]}, {lengths[1]}\]$"
+    )
+    with pytest.raises(ValueError, match=message):
+        check_lengths(torch.tensor(lengths), 2, 5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64])
+def test_lengths_that_are_not_whole_numbers_are_refused(dtype):
+    message = f"^lengths must be whole numbers, got dtype {dtype}$"
+    with pytest.raises(ValueError, match=message):
+        check_lengths(torch.ones(2, dtype=dtype), 2, 5)
+
+
+def test_one_length_a_row():
+    with pytest.raises(
+        ValueError, match=r"lengths must be \(B\): B should be 3, got 2"
+    ):
+        check_lengths(torch.tensor([1, 2]), 3, 5)
+    with pytest.raises(ValueError, match="expected 1 axes, got 2"):
+        check_lengths(torch.tensor([[1], [2]]), 2, 5)

@@ -1,0 +1,265 @@
+"""Chapters: pair each source with its executed notebook, and re-run what is stale.
+
+``chapters/NN-name.md`` is edited; ``chapters/NN-name.ipynb`` is the same text with
+stored outputs, which the book renders and nbval re-runs. A chapter is *stale* when its
+code cells, a module of the package that it imports (however indirectly), the results
+of a recipe it uses, or a pinned version changed since it was run; it is *out of step*
+when only its words differ.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Annotated
+
+import jupytext
+import nbformat
+import typer
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+from tqdm import tqdm
+
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "chapters"
+PACKAGE = ROOT / "code" / "unrolled"
+# A code cell of a source: its options, as ":name:" lines or a YAML block, and its code.
+CELL = re.compile(
+    r"(?P<head>^```\{code-cell\}[^\n]*\n(?:---\n.*?\n---\n|(?::[^\n]*\n)*\n?))"
+    r"(?P<code>.*?)^```",
+    re.M | re.S,
+)
+PINNED = ("torch", "numpy", "matplotlib")  # what the numbers and pictures rest on
+
+
+def sources() -> list[Path]:
+    """Return the chapters' sources in their order."""
+    return sorted(CHAPTERS.glob("[0-9][0-9]-*.md"))
+
+
+def notebook_of(source: Path) -> Path:
+    """Return the executed notebook that belongs to ``source``."""
+    return source.with_suffix(".ipynb")
+
+
+def read_source(source: Path) -> NotebookNode:
+    """Read a chapter's source as a notebook without outputs."""
+    return jupytext.read(source)
+
+
+def imported_modules(code: str, package: Path = PACKAGE) -> set[Path]:
+    """Return the files of the package that ``code`` imports, followed to the end."""
+    found: set[Path] = set()
+    todo = [code]
+    while todo:
+        for name in _imports(todo.pop()):
+            for path in _files(name, package):
+                if path not in found:
+                    found.add(path)
+                    todo.append(path.read_text())
+    return found
+
+
+def chapter_key(source: Path, *, root: Path = ROOT) -> str:
+    """Return a digest of everything that a chapter's outputs depend on."""
+    code = [c.source for c in read_source(source).cells if c.cell_type == "code"]
+    package = root / "code" / "unrolled"
+    modules = imported_modules("\n\n".join(map(_plain, code)), package)
+    recipes = {p.stem for p in modules if p.parent.name == "recipes"}
+    files = modules | {
+        path
+        for name in recipes
+        for path in (
+            root / "book" / "results" / f"{name}.json",
+            root / "book" / "_static" / "models" / f"{name.replace('_', '-')}.js",
+        )
+        if path.is_file()
+    }
+    pins = re.findall(
+        rf"^(?:{'|'.join(PINNED)})==.*$", (root / "requirements.txt").read_text(), re.M
+    )
+    digest = hashlib.sha256(json.dumps([code, sorted(pins)]).encode())
+    for path in sorted(files):
+        digest.update(f"\n{path.relative_to(root).as_posix()}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def is_stale(source: Path) -> bool:
+    """Say whether ``source`` must be run again."""
+    notebook = notebook_of(source)
+    if not notebook.is_file():
+        return True
+    stored = nbformat.read(notebook, as_version=4).metadata.get("unrolled", {})
+    return stored.get("key") != chapter_key(source)
+
+
+def is_out_of_step(source: Path) -> bool:
+    """Say whether the notebook's cells differ from the source's in any way."""
+    notebook = notebook_of(source)
+    if not notebook.is_file():
+        return True
+    stored = nbformat.read(notebook, as_version=4)
+    return _cells(read_source(source)) != _cells(stored)
+
+
+def execute(source: Path) -> float:
+    """Run ``source`` in a fresh kernel, write its notebook, return the seconds."""
+    notebook = _numbered(read_source(source))
+    client = NotebookClient(
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(source.parent)}},
+    )
+    start = time.perf_counter()
+    client.execute()
+    seconds = time.perf_counter() - start
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # when it ran is nobody's business
+    notebook.metadata["unrolled"] = {
+        "key": chapter_key(source),
+        "seconds": round(seconds, 1),
+        "cores": os.cpu_count(),
+    }
+    _write(notebook, notebook_of(source))
+    return seconds
+
+
+def synchronise(source: Path) -> None:
+    """Bring new words into the notebook and keep its outputs: no code has changed."""
+    fresh, stored = (
+        _numbered(read_source(source)),
+        nbformat.read(notebook_of(source), as_version=4),
+    )
+    outputs = [c for c in stored.cells if c.cell_type == "code"]
+    for cell, old in zip(
+        (c for c in fresh.cells if c.cell_type == "code"), outputs, strict=True
+    ):
+        cell.outputs, cell.execution_count = old.outputs, old.execution_count
+    fresh.metadata["unrolled"] = stored.metadata["unrolled"]
+    _write(fresh, notebook_of(source))
+
+
+def format_code(source: Path) -> bool:
+    """Lay out the code cells of ``source`` as ruff does; say whether any changed."""
+    text = source.read_text(encoding="utf-8")
+    formatted = CELL.sub(lambda m: m["head"] + _ruff(m["code"]) + "```", text)
+    if formatted != text:
+        source.write_text(formatted, encoding="utf-8")
+    return formatted != text
+
+
+def main(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Chapters, such as 04; all if none.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option(help="Run them even if nothing changed.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="How many to run at once.")] = 1,
+    layout: Annotated[
+        bool,
+        typer.Option("--format", help="Only lay out the code cells, as ruff does."),
+    ] = False,
+) -> None:
+    """Re-run the chapters whose code, package modules, results or versions changed."""
+    chosen = [s for s in sources() if not names or s.name.startswith(tuple(names))]
+    if names and not chosen:
+        known = ", ".join(s.stem for s in sources())
+        raise typer.BadParameter(f"no chapter begins with {names}; there are: {known}")
+    if layout:
+        for source in filter(format_code, chosen):
+            typer.echo(f"{source.stem}: code cells laid out anew")
+        return
+    # Kernels inherit this: labs are stored small, figures need no display, and two
+    # busy threads do not fight over two cores.
+    os.environ |= {
+        "UNROLLED_BOOK": "1",
+        "MPLBACKEND": "agg",
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+    stale = [source for source in chosen if force or is_stale(source)]
+    for source in chosen:
+        if source not in stale and is_out_of_step(source):
+            synchronise(source)
+            typer.echo(f"{source.stem}: new words, same code: outputs kept")
+    if not stale:
+        typer.echo("Every chapter is up to date.")
+        return
+    failed = []
+    with ProcessPoolExecutor(max_workers=jobs) as pool:
+        runs = {pool.submit(execute, source): source for source in stale}
+        for run in (bar := tqdm(as_completed(runs), total=len(runs), unit="chapter")):
+            name = runs[run].stem
+            try:
+                bar.write(f"{name}: ran in {run.result():.1f} s")
+            except CellExecutionError as error:
+                failed.append(name)
+                bar.write(f"{name}: FAILED\n{error}")
+    if failed:
+        sys.exit(f"not written: {', '.join(failed)}")
+
+
+def _imports(code: str) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {n for n in names if n == "unrolled" or n.startswith("unrolled.")}
+
+
+def _files(name: str, package: Path) -> list[Path]:
+    """Return the file of the module ``name`` and of every package it lies in."""
+    files, here = [package / "__init__.py"], package
+    for part in name.split(".")[1:]:
+        here = here / part
+        files += [here / "__init__.py", here.with_suffix(".py")]
+    return [path for path in files if path.is_file()]
+
+
+def _plain(cell: str) -> str:
+    """Return ``cell`` without the lines that only IPython understands."""
+    return re.sub(r"^\s*[%!].*$", "", cell, flags=re.M)
+
+
+def _ruff(code: str) -> str:
+    command = [Path(sys.executable).parent / "ruff", "format", "-q", "-"]
+    ran = subprocess.run(
+        command, input=code, capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    return ran.stdout
+
+
+def _cells(notebook: NotebookNode) -> list[tuple[str, str, str]]:
+    return [
+        (c.cell_type, c.source, json.dumps(c.metadata, sort_keys=True))
+        for c in notebook.cells
+    ]
+
+
+def _numbered(notebook: NotebookNode) -> NotebookNode:
+    """Give cells ids that stay the same from run to run."""
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{number:03d}"
+    return notebook
+
+
+def _write(notebook: NotebookNode, path: Path) -> None:
+    beside = path.with_name(path.name + ".writing")
+    nbformat.write(notebook, beside)
+    beside.replace(path)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -50,7 +50,7 @@ lab: $(VENV)/book ## open the chapters in JupyterLab
 	@$(BIN)/jupyter lab --notebook-dir=chapters
 
 bench: $(VENV)/dev ## measure speeds as ratios to the reference implementations
-	@$(BIN)/python tools/bench.py
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/bench.py
 
 recipes: $(VENV)/book ## re-make the long experiments (RECIPE=flip_flop for one)
 	@for name in $(or $(RECIPE),$$($(BIN)/unrolled run --names)); do \

@@ -28,11 +28,14 @@ def pretty(value: float, spec: str = "") -> str:
     ``spec`` is a format specification; without one, whole numbers stand in full and
     others with three significant digits.
     """
+    if not spec and 1000 <= abs(value) < 1e6:
+        value = value if value == round(value) else float(f"{value:.3g}")
     if not spec:
         spec = ",.0f" if value == round(value) and abs(value) < 1e9 else ".3g"
     text = format(value, spec)
     if match := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         text = f"{match[1]} × 10{str(int(match[2])).translate(_SUPERSCRIPT)}"
+    text = re.sub(r"^-(?=[0.]+%?$)", "", text)  # minus nothing is nothing
     return re.sub(r"^-", "−", text)
 
 

@@ -17,7 +17,7 @@ def pick_device() -> torch.device:
         try:
             device = torch.device(name)
             torch.empty(1, device=device)
-        except (RuntimeError, AssertionError, NotImplementedError) as error:
+        except (RuntimeError, AssertionError, ImportError) as error:
             raise ValueError(
                 f"UNROLLED_DEVICE={name!r} cannot be used here; "
                 "try cpu, cuda, cuda:1 or mps, or unset it to let us choose"

@@ -7,20 +7,26 @@ Every tensor in this package is batch-first, and every axis has one letter:
     H heads    K head width, D / H
 """
 
+import torch
 from torch import Tensor
+
+WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def check_shape(name: str, x: Tensor, spec: str, **sizes: int) -> None:
     """Raise ``ValueError`` unless ``x`` fits ``spec``, such as ``"B T D"``.
 
-    Axes given in ``sizes`` must match exactly; the others may be any size.
+    Axes given in ``sizes`` must match exactly. The others may be any size, but an axis
+    named twice must be of one size: ``"T T"`` is a square.
     """
     axes = spec.split()
-    wrong = [
-        f"{axis} should be {sizes[axis]}, got {n}"
-        for axis, n in zip(axes, x.shape, strict=False)
-        if axis in sizes and sizes[axis] != n
-    ]
+    if unknown := set(sizes) - set(axes):
+        raise ValueError(f"no axis {', '.join(sorted(unknown))} in the spec {spec!r}")
+    wrong = []
+    expected = dict(sizes)
+    for axis, n in zip(axes, x.shape, strict=False):
+        if expected.setdefault(axis, n) != n:
+            wrong.append(f"{axis} should be {expected[axis]}, got {n}")
     if x.ndim != len(axes):
         wrong = [f"expected {len(axes)} axes, got {x.ndim}"]
     if wrong:
@@ -30,9 +36,20 @@ def check_shape(name: str, x: Tensor, spec: str, **sizes: int) -> None:
         )
 
 
+def check_dtype(name: str, x: Tensor, weight: Tensor) -> None:
+    """Raise ``ValueError`` unless ``x`` can be multiplied by ``weight``."""
+    if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
+        raise ValueError(
+            f"{name} is {x.dtype} and the weights are {weight.dtype}: "
+            f"convert one of them, as in {name}.to({weight.dtype})"
+        )
+
+
 def check_lengths(lengths: Tensor, n_rows: int, n_steps: int) -> None:
     """Raise ``ValueError`` unless ``lengths`` holds one length in 1..T per row."""
-    if lengths.is_floating_point() or lengths.is_complex():
+    if not isinstance(lengths, Tensor):
+        raise ValueError(f"lengths must be a tensor, got a {type(lengths).__name__}")
+    if lengths.dtype not in WHOLE:
         raise ValueError(f"lengths must be whole numbers, got dtype {lengths.dtype}")
     check_shape("lengths", lengths, "B", B=n_rows)
     if bool((lengths < 1).any()) or bool((lengths > n_steps).any()):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from unrolled.shapes import check_lengths, check_shape
+from unrolled.shapes import check_dtype, check_lengths, check_shape
 
 X = torch.zeros(2, 3, 4)
 
@@ -73,3 +73,30 @@ def test_one_length_a_row():
         check_lengths(torch.tensor([1, 2]), 3, 5)
     with pytest.raises(ValueError, match="expected 1 axes, got 2"):
         check_lengths(torch.tensor([[1], [2]]), 2, 5)
+
+
+def test_an_axis_named_twice_is_of_one_size():
+    check_shape("A", torch.zeros(3, 3), "T T")
+    with pytest.raises(ValueError, match=r"A must be \(T, T\): T should be 2, got 3"):
+        check_shape("A", torch.zeros(2, 3), "T T")
+
+
+def test_a_size_for_an_axis_that_is_not_there_is_an_error():
+    with pytest.raises(ValueError, match="no axis D in the spec 'B T'"):
+        check_shape("x", torch.zeros(2, 3), "B T", D=9)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [([1, 2], "a tensor, got a list"), (torch.ones(2, dtype=torch.bool), "torch.bool")],
+)
+def test_lengths_must_be_a_tensor_of_whole_numbers(lengths, message):
+    with pytest.raises(ValueError, match=message):
+        check_lengths(lengths, 2, 3)
+
+
+def test_numbers_of_another_kind_than_the_weights_are_named():
+    x, weight = torch.zeros(2, dtype=torch.int64), torch.zeros(2)
+    with pytest.raises(ValueError, match=r"x is torch.int64 and the weights are torch"):
+        check_dtype("x", x, weight)
+    check_dtype("x", x.float(), weight)

@@ -7,7 +7,7 @@ Axes: B batch, E input width, D hidden width. A cell takes one time step;
 import torch
 from torch import Tensor, nn
 
-from unrolled.shapes import check_shape
+from unrolled.shapes import check_dtype, check_shape
 
 
 class RNNCell(nn.Module):
@@ -39,6 +39,7 @@ class RNNCell(nn.Module):
         Without ``h`` the memory starts empty: all zeros.
         """
         check_shape("x_t", x_t, "B E", E=self.d_in)
+        check_dtype("x_t", x_t, self.W_x)
         if h is None:
             h = x_t.new_zeros(len(x_t), self.d_hidden)
         check_shape("h", h, "B D", B=len(x_t), D=self.d_hidden)

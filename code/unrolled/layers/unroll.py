@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from unrolled.layers.recurrent import RNNCell
-from unrolled.shapes import check_lengths, check_shape
+from unrolled.shapes import check_dtype, check_lengths, check_shape
 
 
 def unroll(
@@ -26,6 +26,7 @@ def unroll(
     still and the output is zero, so padding changes nothing that is real.
     """
     check_shape("x", x, "B T E", E=cell.d_in)
+    check_dtype("x", x, cell.W_x)
     n_rows, n_steps, _ = x.shape
     if n_steps == 0:
         raise ValueError(f"x has no time steps: its shape is {tuple(x.shape)}")

@@ -1,0 +1,438 @@
+"""The built book in Chromium: complete, quiet, drawn, narrow enough, accessible.
+
+Each page is opened once per address, width and theme; what is seen there is kept, and
+the tests read it. So a failure names the page and one thing that is wrong with it.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.built]
+
+HTML = Path(__file__).resolve().parents[2] / "_build" / "html"
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+WIDTHS, THEMES = (360, 1280), ("light", "dark")
+LOCAL = ("file:", "data:", "blob:", "http://127.0.0.1:")
+
+
+def is_page(path: Path) -> bool:
+    """Leave out the theme's own macros and the page that only leads to the first."""
+    redirect = path == HTML / "index.html"
+    return "_static" not in path.parts and not redirect
+
+
+PAGES = [
+    path.relative_to(HTML).as_posix()
+    for path in sorted(HTML.rglob("*.html"))
+    if is_page(path)
+] or ["book/index.html"]  # not built: the tests then fail, rather than find nothing
+CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
+VIEWS = [(page, w, theme) for page in PAGES for w in WIDTHS for theme in THEMES]
+
+
+# ---- one visit ----
+
+
+@dataclass
+class Visit:
+    """What was asked for, said and seen while a page was open."""
+
+    outside: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    seen: dict = field(default_factory=dict)
+    axe: list[str] = field(default_factory=list)
+
+
+LOOK = """() => {
+  const shown = node => node.checkVisibility() && node.getClientRects().length > 0;
+  const all = (what, where = document) => [...where.querySelectorAll(what)];
+  const page = document.scrollingElement;
+  const edge = page.clientWidth;
+  const scrolls = node => {
+    for (let at = node.parentElement; at && at !== document.body; at = at.parentElement)
+      if (getComputedStyle(at).overflowX !== 'visible') return true;
+    return false;
+  };
+  return {
+    theme: document.documentElement.dataset.theme,
+    headings: all('h1').filter(shown).map(node => node.textContent),
+    math: all('.math').length,
+    drawn: all('mjx-container').length,
+    misdrawn: all('mjx-merror').map(node => node.title || node.textContent),
+    images: all('img').filter(shown).filter(node => !node.naturalWidth)
+      .map(node => node.getAttribute('src')),
+    wide: page.scrollWidth - page.clientWidth,
+    widest: all('body *').filter(node => shown(node) && !scrolls(node)
+        && node.getBoundingClientRect().right > edge + 1)
+      .slice(0, 3).map(node => node.tagName + '.' + node.className),
+    figures: all('figure').map(figure => ({
+      id: figure.id,
+      images: all('img', figure).filter(shown)
+        .map(node => node.classList.contains('figure-dark') ? 'dark'
+          : node.classList.contains('figure-light') ? 'light' : 'both'),
+      caption: all('figcaption', figure).some(shown),
+    })),
+  };
+}"""
+
+UNFOLD = """() => {
+  for (const details of document.querySelectorAll('details')) details.open = true;
+  for (const right of ['true', 'false'])
+    document.querySelector(`.quiz-option[data-right=${right}] input`)?.click();
+  for (const [i, fold] of document.querySelectorAll('.quiz-question').entries())
+    fold.querySelectorAll('input')[i % 2].click();
+}"""
+
+
+def watch(page: Page, visit: Visit) -> None:
+    """Note what goes out, what fails and what is complained about."""
+
+    def refuse(route) -> None:
+        visit.outside.append(route.request.url)
+        route.abort()
+
+    def on_response(response) -> None:
+        if response.status >= 400:
+            visit.failed.append(f"{response.status} {response.url}")
+
+    def on_failure(request) -> None:
+        if request.url.startswith(LOCAL):
+            visit.failed.append(f"{request.failure} {request.url}")
+
+    def on_console(message) -> None:
+        if message.type in ("error", "warning"):
+            visit.errors.append(message.text)
+
+    page.route(lambda url: not url.startswith(LOCAL), refuse)
+    page.on("response", on_response)
+    page.on("requestfailed", on_failure)
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: visit.errors.append(str(error)))
+
+
+def open_at(
+    browser: Browser, address: str, width: int, theme: str, visit: Visit
+) -> Page:
+    """Open ``address`` as a reader who chose ``theme``; wait until it is drawn."""
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    context.set_default_timeout(20_000)
+    context.add_init_script(
+        f"localStorage.setItem('mode', '{theme}');"
+        f"localStorage.setItem('theme', '{theme}');"
+    )
+    page = context.new_page()
+    watch(page, visit)
+    page.goto(address)
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    return page
+
+
+def run_axe(page: Page) -> list[str]:
+    """Return one line for each violation: rule, selector, what to do."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")
+    return [
+        f"{v['id']} at {' '.join(map(str, node['target']))}: {node['html'][:120]}"
+        for v in found["violations"]
+        for node in v["nodes"]
+    ]
+
+
+def look(browser: Browser, address: str, width: int, theme: str, *, axe: bool) -> Visit:
+    visit = Visit()
+    page = open_at(browser, address, width, theme, visit)
+    visit.seen = page.evaluate(LOOK)
+    page.evaluate(UNFOLD)  # what is folded away must fit and be readable too
+    visit.seen["unfolded"] = page.evaluate(LOOK)
+    if axe:
+        visit.axe = run_axe(page)
+    page.context.close()
+    return visit
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """Serve the built book on this machine, and return its address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    handler = partial(Quiet, directory=str(HTML))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
+        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_address[1]}/"
+        http.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Browser, server: str) -> Callable[..., Visit]:
+    """Visit a page over http, once for each width and theme."""
+    kept: dict[tuple[str, int, str], Visit] = {}
+
+    def visit_once(page: str, width: int, theme: str) -> Visit:
+        key = (page, width, theme)
+        if key not in kept:
+            kept[key] = look(browser, server + page, width, theme, axe=True)
+        return kept[key]
+
+    return visit_once
+
+
+@pytest.fixture(scope="module")
+def visit_file(browser: Browser) -> Callable[[str], Visit]:
+    """Visit a page as a file, once."""
+    kept: dict[str, Visit] = {}
+
+    def visit_once(page: str) -> Visit:
+        if page not in kept:
+            address = (HTML / page).as_uri()
+            kept[page] = look(browser, address, 1280, "light", axe=False)
+        return kept[page]
+
+    return visit_once
+
+
+# ---- what a visit must show ----
+
+
+def network_faults(visit: Visit) -> list[str]:
+    return [f"outside: {url}" for url in visit.outside] + visit.failed
+
+
+def drawing_faults(visit: Visit) -> list[str]:
+    seen = visit.seen
+    faults = [f"not understood: {what}" for what in seen["misdrawn"]]
+    faults += [f"no picture at {src}" for src in seen["images"]]
+    if seen["math"] != seen["drawn"]:
+        faults.append(f"{seen['math']} equations, {seen['drawn']} drawn")
+    return faults
+
+
+def width_faults(visit: Visit) -> list[str]:
+    return [
+        f"{state}: {seen['wide']} px too wide, see {seen['widest']}"
+        for state, seen in (
+            ("as it opens", visit.seen),
+            ("unfolded", visit.seen["unfolded"]),
+        )
+        if seen["wide"] > 0
+    ]
+
+
+def figure_faults(visit: Visit, theme: str) -> list[str]:
+    faults = []
+    for figure in visit.seen["unfolded"]["figures"]:
+        if figure["images"] not in ([theme], ["both"]):
+            faults.append(f"{figure['id']}: shows {figure['images']} on a {theme} page")
+        if not figure["caption"]:
+            faults.append(f"{figure['id']}: its caption cannot be seen")
+    return faults
+
+
+# ---- over http, every page at both widths in both themes ----
+
+
+@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+def test_a_page_asks_nobody_else_and_misses_nothing(visit, page, width, theme):
+    assert network_faults(visit(page, width, theme)) == []
+
+
+@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+def test_a_page_reports_no_errors(visit, page, width, theme):
+    assert visit(page, width, theme).errors == []
+
+
+@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+def test_equations_and_pictures_are_drawn(visit, page, width, theme):
+    assert drawing_faults(visit(page, width, theme)) == []
+
+
+@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+def test_a_page_does_not_scroll_sideways(visit, page, width, theme):
+    assert width_faults(visit(page, width, theme)) == []
+
+
+@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+def test_a_page_shows_one_title_in_the_theme_that_was_chosen(visit, page, width, theme):
+    seen = visit(page, width, theme).seen
+    assert seen["theme"] == theme
+    assert len(seen["headings"]) == 1
+
+
+@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+def test_axe_finds_nothing(visit, page, width, theme):
+    assert visit(page, width, theme).axe == []
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+@pytest.mark.parametrize("theme", THEMES)
+def test_each_theme_shows_its_own_drawings_and_all_captions(visit, page, theme):
+    found = visit(page, 1280, theme)
+    assert found.seen["figures"], f"{page} has no figures"
+    assert figure_faults(found, theme) == []
+
+
+# ---- as files ----
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opened_as_a_file_is_just_as_complete(visit_file, page):
+    found = visit_file(page)
+    assert network_faults(found) + found.errors + drawing_faults(found) == []
+
+
+# ---- what the reader does ----
+
+
+@pytest.fixture
+def chapter(browser: Browser, server: str) -> Iterator[Callable[[str], Page]]:
+    """Open a chapter for use; at the end it must not have complained."""
+    noted, pages = Visit(), []
+
+    def open_chapter(name: str) -> Page:
+        pages.append(open_at(browser, server + name, 1280, "light", noted))
+        return pages[-1]
+
+    yield open_chapter
+    for page in pages:
+        page.context.close()
+    assert network_faults(noted) + noted.errors == []
+
+
+def first_question(page: Page) -> tuple[Locator, Locator, Locator]:
+    """Return the first question, its first wrong option and its right one."""
+    one = page.locator(".quiz-question").first
+    return (
+        one,
+        one.locator("[data-right=false]").first,
+        one.locator("[data-right=true]"),
+    )
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_a_wrong_answer_is_explained_and_a_right_one_counts(chapter, page):
+    page = chapter(page)
+    question, wrong, right = first_question(page)
+    status = page.locator(".quiz").first.get_by_role("status")
+    n = page.locator(".quiz").first.locator(".quiz-question").count()
+    expect(question.locator(".quiz-why:visible")).to_have_count(0)
+    expect(status).to_have_text(f"0 of {n} right.")
+    wrong.locator("label").click()
+    expect(question.locator(".quiz-why:visible")).to_have_count(1)
+    expect(wrong.locator(".quiz-why")).to_be_visible()
+    expect(wrong.locator(".quiz-why")).to_contain_text("Not quite.")
+    expect(status).to_contain_text(wrong.locator(".quiz-why").text_content())
+    expect(status).to_contain_text(f"0 of {n} right.")
+    right.locator("label").click()
+    expect(wrong.locator(".quiz-why")).to_be_hidden()
+    expect(right.locator(".quiz-why")).to_be_visible()
+    expect(status).to_contain_text(f"1 of {n} right.")
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_a_quiz_is_answered_by_keys_alone(chapter, page):
+    page = chapter(page)
+    question, _, right = first_question(page)
+    options = question.locator(".quiz-option")
+    options.first.locator("input").focus()
+    page.keyboard.press("Space")
+    expect(options.first.locator(".quiz-why")).to_be_visible()
+    for _ in range(options.count()):
+        if right.locator("input").is_checked():
+            break
+        page.keyboard.press("ArrowDown")
+    expect(right.locator(".quiz-why")).to_be_visible()
+    expect(page.locator(".quiz-score").first).to_contain_text("1 of")
+    focused = page.evaluate(
+        "document.activeElement.closest('.quiz-option').dataset.right"
+    )
+    assert focused == "true"
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_every_lab_of_a_chapter_has_come_to_life(chapter, page):
+    page = chapter(page)
+    labs = page.locator("[data-lab]")
+    assert labs.count() > 0
+    for n in range(labs.count()):
+        expect(labs.nth(n).get_by_role("button").first).to_be_visible()
+        expect(labs.nth(n).get_by_text("It needs JavaScript")).to_have_count(0)
+
+
+def test_unroll_it_steps_by_button_and_by_keys_in_its_chapter(chapter):
+    page = chapter("chapters/04-recurrent-networks.html")
+    lab = page.locator("[data-lab=unroll-it]")
+    step = lab.get_by_text(re.compile(r"^Step \d of 8$"))
+    expect(step).to_have_text("Step 1 of 8")
+    lab.get_by_role("button", name="Next step").click()
+    expect(step).to_have_text("Step 2 of 8")
+    lab.get_by_role("region", name="the unrolled network").focus()
+    page.keyboard.press("ArrowRight")
+    expect(step).to_have_text("Step 3 of 8")
+    page.keyboard.press("ArrowLeft")
+    expect(step).to_have_text("Step 2 of 8")
+
+
+def test_unroll_it_in_its_chapter_knows_the_trained_network(chapter):
+    page = chapter("chapters/04-recurrent-networks.html")
+    assert page.locator("[data-lab=unroll-it] option[value=trained]").count() == 1
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_a_card_leads_to_its_line_in_the_ledger_and_back(chapter, page):
+    page = chapter(page)
+    name = page.locator(".claim").first.get_attribute("id").removeprefix("claim-")
+    page.locator(".claim-link").first.click()
+    page.wait_for_url(f"**/book/claims.html#ledger-{name}")
+    row = page.locator(f"[id='ledger-{name}']")
+    expect(row).to_be_in_viewport()
+    row.get_by_role("link").click()
+    page.wait_for_url(f"**/chapters/*#claim-{name}")
+    expect(page.locator(f"[id='claim-{name}']")).to_be_in_viewport()
+
+
+# ---- the checks themselves can fail ----
+
+BAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bad</title>
+<script>window.MathJax = {}; console.error("oh");</script>
+<script defer src="%s"></script></head><body><main><h1>One</h1><h1>Two</h1>
+<img src="https://example.org/x.png" alt="x"><img src="missing.png">
+<p class="math">\\(\\oops x\\)</p><p class="math">not drawn</p>
+<div style="width: 3000px">wide</div><p style="color: #ccc">pale</p>
+<figure id="f"><img class="figure-light" src="data:," alt="a">
+<img class="figure-dark" src="data:," alt="a"><figcaption hidden>c</figcaption></figure>
+<script>throw new Error("ah");</script></main></body></html>"""
+
+
+def test_every_fault_of_a_bad_page_is_found(browser, tmp_path):
+    mathjax = HTML / "_static" / "mathjax" / "tex-chtml.js"
+    bad = tmp_path / "bad.html"
+    bad.write_text(BAD % mathjax.as_uri(), encoding="utf-8")
+    found = look(browser, bad.as_uri(), 1280, "dark", axe=True)
+    network = " ".join(network_faults(found))
+    assert "outside: https://example.org/x.png" in network
+    assert "missing.png" in network
+    assert any("oh" in error for error in found.errors)
+    assert any("ah" in error for error in found.errors)
+    drawing = " ".join(drawing_faults(found))
+    assert "not understood" in drawing
+    assert "2 equations, 1 drawn" in drawing
+    assert "no picture at missing.png" in drawing
+    assert "too wide" in width_faults(found)[0]
+    assert len(found.seen["headings"]) == 2
+    assert len(figure_faults(found, "dark")) == 2
+    rules = {line.split(" at ")[0] for line in found.axe}
+    assert {"image-alt", "color-contrast"} <= rules

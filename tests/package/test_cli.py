@@ -1,0 +1,90 @@
+"""The command line teaches, lists and complains."""
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+import unrolled
+from unrolled import cli
+from unrolled.recipes.runner import recipe_names
+from unrolled.runtime import book_folder
+
+
+def call(*words, **environment):
+    result = CliRunner().invoke(
+        cli.app, words, env={"COLUMNS": "200", "NO_COLOR": "1"} | environment
+    )
+    result.text = re.sub(
+        r"\s+", " ", re.sub(r"\x1b\[[\d;]*m|[│╭╮╰╯─]", "", result.output)
+    )
+    return result
+
+
+@pytest.mark.parametrize("words", [[], ["--help"]])
+def test_help_says_where_to_start(words):
+    result = call(*words)
+    assert result.exit_code in (0, 2)
+    for hint in ("unrolled info", "make lab", "run", "info"):
+        assert hint in result.text
+
+
+def test_help_of_run_gives_an_example_and_says_where_results_go():
+    text = call("run", "--help").text
+    for hint in ("unrolled run flip_flop", "book/results/NAME.json", "Interrupt it"):
+        assert hint in text
+
+
+def test_info_says_device_versions_and_folder():
+    result = call("info", UNROLLED_DEVICE="cpu")
+    assert result.exit_code == 0
+    assert f"unrolled {unrolled.__version__}" in result.text
+    assert "device cpu (by UNROLLED_DEVICE=cpu)" in result.text
+    assert str(book_folder()) in result.text
+
+
+def test_info_says_that_it_chose_by_itself():
+    assert "the fastest one present" in call("info", UNROLLED_DEVICE=None).text
+
+
+def test_info_with_an_impossible_device_exits_with_2_and_says_what_to_try():
+    result = call("info", UNROLLED_DEVICE="abacus")
+    assert result.exit_code == 2
+    assert "UNROLLED_DEVICE='abacus' cannot be used here" in result.text
+
+
+@pytest.mark.parametrize("words", [["run", "--list"], ["run"]])
+def test_the_recipes_are_listed_with_their_first_words(words):
+    result = call(*words)
+    assert result.exit_code == 0
+    assert "flip_flop Two units learn two flip-flops" in result.text
+    assert all(name in result.text for name in recipe_names())
+
+
+def test_bare_names_are_one_a_line():
+    result = call("run", "--names")
+    assert result.output.split() == recipe_names()
+
+
+def test_an_unknown_recipe_exits_with_2_and_names_the_known():
+    result = call("run", "flop")
+    assert result.exit_code == 2
+    assert "no recipe 'flop'" in result.text
+    assert all(name in result.text for name in recipe_names())
+
+
+def test_run_says_where_results_and_models_are(monkeypatch, tmp_path):
+    asked = []
+
+    def fake_run(name, *, fresh):
+        asked.append((name, fresh))
+        return tmp_path / "flip_flop.json"
+
+    recipe = cli.load_recipe("flip_flop")
+    monkeypatch.setattr(cli, "run_recipe", fake_run)
+    monkeypatch.setattr(recipe, "export", lambda: [tmp_path / "flip-flop.js"])
+    result = call("run", "flip_flop", "--fresh")
+    assert result.exit_code == 0
+    assert asked == [("flip_flop", True)]
+    assert "flip_flop.json" in result.text
+    assert "flip-flop.js" in result.text

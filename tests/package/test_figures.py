@@ -1,0 +1,124 @@
+"""Figures: drawn for two themes, the same bytes every time, told apart by anyone."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+from unrolled.evaluation.dynamics import portrait
+from unrolled.figures.diagrams import draw_elman_jordan, draw_unrolled
+from unrolled.figures.flip_flop import plot_courses, plot_portraits
+from unrolled.figures.plots import plot_lines, plot_squash, plot_states
+from unrolled.figures.style import DARK, DARK_MIME, DASHES, LIGHT, rc, themed
+from unrolled.layers.recurrent import RNNCell
+
+THEMES = {"light": LIGHT, "dark": DARK}
+
+
+def two_lines():
+    curves = {"one": ([1, 2], [3.0, 4.0]), "two": ([1, 2], [4.0, 3.0])}
+    return plot_lines(curves, x_label="x", y_label="y", marker="o")
+
+
+def portraits():
+    cell = RNNCell(2, 2)
+    with torch.no_grad():
+        cell.W_h.copy_(2 * torch.eye(2)), cell.b.zero_()
+    return plot_portraits({"a": portrait(cell, torch.zeros(3, 2), n_grid=11)})
+
+
+DRAWINGS = {
+    "lines": two_lines,
+    "squash": lambda: plot_squash([5, 0.1, -0.5]),
+    "states": lambda: plot_states([1, 0, -1], {"h": [0.9, 0.9, -0.9]}),
+    "unrolled": lambda: draw_unrolled(n_steps=2),
+    "elman and jordan": draw_elman_jordan,
+    "portraits": portraits,
+    "courses": lambda: plot_courses([0, 25], [[1, 2], [1, 4]]),
+}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_figure_has_a_light_and_a_dark_drawing_and_the_same_bytes_twice(name):
+    with mpl.rc_context({"lines.linewidth": 9}):  # a reader's settings must not leak in
+        first = DRAWINGS[name]()
+    assert first.light.count("<svg") == first.dark.count("<svg") == 1
+    assert first.light != first.dark
+    assert LIGHT.paper in first.light
+    assert DARK.paper in first.dark
+    torch.manual_seed(0)
+    again = DRAWINGS[name]()
+    assert (again.light, again.dark) == (first.light, first.dark)
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_drawing_leaves_nothing_open_and_no_setting_changed(name):
+    before = dict(mpl.rcParams)
+    DRAWINGS[name]()
+    assert plt.get_fignums() == []
+    assert dict(mpl.rcParams) == before
+
+
+def test_a_figure_shows_svg_in_any_notebook_and_its_twin_to_the_book():
+    figure = two_lines()
+    bundle = figure._repr_mimebundle_()
+    assert bundle["image/svg+xml"] == figure.light
+    assert bundle[DARK_MIME] == figure.dark
+    assert "<Figure size" not in bundle["text/plain"]
+
+
+def test_a_decorated_function_keeps_its_name_and_words():
+    @themed
+    def draw(theme):
+        """Draw nothing."""
+        return plt.figure()
+
+    assert (draw.__name__, draw.__doc__) == ("draw", "Draw nothing.")
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG's contrast of two colours, from 1 to 21."""
+
+    def luminance(colour: str) -> float:
+        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        linear = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_our_contrast_is_that_of_the_standard():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_lines_and_words_stand_out_from_the_paper(name):
+    theme = THEMES[name]
+    for colour in theme.series:
+        assert contrast(colour, theme.paper) >= 3, (name, colour)
+    for colour in (theme.ink, theme.muted):
+        assert contrast(colour, theme.paper) >= 4.5, (name, colour)
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_ink_is_read_on_every_region(name):
+    theme = THEMES[name]
+    for fill in theme.regions:
+        assert contrast(theme.ink, fill) >= 4.5, (name, fill)
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_series_differ_in_style_as_well_as_in_colour(name):
+    cycle = list(rc(THEMES[name])["axes.prop_cycle"])
+    assert len(cycle) == len(THEMES[name].series) == len(DASHES)
+    assert len({str(entry["linestyle"]) for entry in cycle}) == len(cycle)
+    assert len({entry["color"] for entry in cycle}) == len(cycle)
+
+
+def test_the_two_themes_have_as_many_colours():
+    assert len(LIGHT.series) == len(DARK.series)
+    assert len(LIGHT.regions) == len(DARK.regions)

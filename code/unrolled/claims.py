@@ -32,7 +32,7 @@ def pretty(value: float, spec: str = "") -> str:
         value = value if value == round(value) else float(f"{value:.3g}")
     if not spec:
         spec = ",.0f" if value == round(value) and abs(value) < 1e9 else ".3g"
-    text = format(value, spec)
+    text = format(value, spec) if value or "e" not in spec else "0"
     if match := re.fullmatch(r"(-?[\d.]+)e([+-]\d+)", text):
         text = f"{match[1]} × 10{str(int(match[2])).translate(_SUPERSCRIPT)}"
     text = re.sub(r"^-(?=[0.]+%?$)", "", text)  # minus nothing is nothing

@@ -68,7 +68,11 @@ LOOK = """() => {
     headings: all('h1').filter(shown).map(node => node.textContent),
     math: all('.math').length,
     drawn: all('mjx-container').length,
-    misdrawn: all('mjx-merror').map(node => node.title || node.textContent),
+    // An unknown command is no error to MathJax: it is printed in red.
+    misdrawn: [...(window.MathJax?.startup?.document?.math ?? [])]
+      .filter(item => item.typesetRoot?.querySelector(
+        'mjx-merror, mjx-mtext[style*="color: red"]'))
+      .map(item => item.math),
     images: all('img').filter(shown).filter(node => !node.naturalWidth)
       .map(node => node.getAttribute('src')),
     wide: page.scrollWidth - page.clientWidth,
@@ -410,7 +414,8 @@ BAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bad</
 <script>window.MathJax = {}; console.error("oh");</script>
 <script defer src="%s"></script></head><body><main><h1>One</h1><h1>Two</h1>
 <img src="https://example.org/x.png" alt="x"><img src="missing.png">
-<p class="math">\\(\\oops x\\)</p><p class="math">not drawn</p>
+<p class="math">\\(\\oops x\\)</p><p class="math">\\(\\frac\\)</p>
+<p class="math">not drawn</p>
 <div style="width: 3000px">wide</div><p style="color: #ccc">pale</p>
 <figure id="f"><img class="figure-light" src="data:," alt="a">
 <img class="figure-dark" src="data:," alt="a"><figcaption hidden>c</figcaption></figure>
@@ -428,8 +433,9 @@ def test_every_fault_of_a_bad_page_is_found(browser, tmp_path):
     assert any("oh" in error for error in found.errors)
     assert any("ah" in error for error in found.errors)
     drawing = " ".join(drawing_faults(found))
-    assert "not understood" in drawing
-    assert "2 equations, 1 drawn" in drawing
+    assert r"not understood: \oops" in drawing
+    assert drawing.count("not understood") == 2
+    assert "3 equations, 2 drawn" in drawing
     assert "no picture at missing.png" in drawing
     assert "too wide" in width_faults(found)[0]
     assert len(found.seen["headings"]) == 2

@@ -106,7 +106,7 @@ class Ledger(SphinxDirective):
             for name in ("Statement", "Measured", "Slide", "Verdict", "Where")
         )
         table = (
-            '<div class="ledger" tabindex="0" role="region" aria-label="Claims ledger">'
+            '<div class="ledger full-width" tabindex="0" role="region" aria-label="Claims ledger">'
             f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
             "</table></div>"
         )

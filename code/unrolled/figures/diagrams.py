@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 
-from unrolled.figures.style import Theme, themed
+from unrolled.figures.style import WIDTH, Theme, themed
 
 RADIUS = 0.34
 
@@ -43,7 +43,7 @@ def draw_elman_jordan(theme: Theme) -> Figure:
 
 
 def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    figure, ax = plt.subplots(figsize=(6.4, 6.4 * height / (width + 0.4)))
+    figure, ax = plt.subplots(figsize=(WIDTH, WIDTH * height / (width + 0.4)))
     figure.subplots_adjust(0, 0, 1, 1)
     ax.set(xlim=(-0.6, width - 0.2), ylim=(-0.55, height - 0.55), aspect="equal")
     ax.axis("off")
@@ -60,15 +60,15 @@ def _column(
                    edgecolor=theme.ink)
         )  # fmt: skip
         ax.text(x, y - 0.02, f"${name}_{{{t}}}$", ha="center", va="center",
-                fontsize=13, color=theme.ink)  # fmt: skip
+                fontsize=12, color=theme.ink)  # fmt: skip
     for y, label in ((0.0, "$W_x$"), (1.0, "$V$")):
         _arrow(theme, ax, (x, y + RADIUS), (x, y + 1 - RADIUS))
         if weights:
-            ax.text(x - 0.08, y + 0.5, label, ha="right", va="center", fontsize=10,
+            ax.text(x - 0.08, y + 0.5, label, ha="right", va="center", fontsize=9,
                     color=theme.series[0])  # fmt: skip
     if recurrent:
         _arrow(theme, ax, (x - 1 + RADIUS, 1.0), (x - RADIUS, 1.0), colour=1)
-        ax.text(x - 0.5, 1.14, "$W_h$", ha="center", fontsize=10,
+        ax.text(x - 0.5, 1.14, "$W_h$", ha="center", fontsize=9,
                 color=theme.series[1])  # fmt: skip
 
 

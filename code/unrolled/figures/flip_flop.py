@@ -9,7 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from unrolled.evaluation.dynamics import Portrait
-from unrolled.figures.style import Theme, themed
+from unrolled.figures.style import WIDTH, Theme, themed
 
 
 @themed
@@ -17,7 +17,7 @@ def plot_portraits(theme: Theme, portraits: Mapping[str, Portrait]) -> Figure:
     """Draw panels two abreast: fills for basins, arrows for steps, discs for rest."""
     rows = (len(portraits) + 1) // 2
     figure, axes = plt.subplots(
-        rows, 2, figsize=(6.4, 3.25 * rows), sharex=True, sharey=True,
+        rows, 2, figsize=(WIDTH, 2.9 * rows), sharex=True, sharey=True,
         layout="constrained", squeeze=False,
     )  # fmt: skip
     for ax, (title, portrait) in zip(axes.flat, portraits.items(), strict=False):
@@ -66,7 +66,7 @@ def plot_courses(
     theme: Theme, updates: Sequence[int], courses: Sequence[Sequence[int]]
 ) -> Figure:
     """Draw the number of attractors over training, a thin line per seed."""
-    figure, ax = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
+    figure, ax = plt.subplots(figsize=(WIDTH, 3.0), layout="constrained")
     spread = np.linspace(-0.22, 0.22, len(courses))
     for shift, course in zip(spread, courses, strict=True):
         ax.step(

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from unrolled.figures.style import Theme, themed
+from unrolled.figures.style import WIDTH, Theme, themed
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -39,7 +39,7 @@ def plot_lines(
 @themed
 def plot_squash(theme: Theme, points: Sequence[float]) -> Figure:
     """Draw tanh, with where it takes each of ``points``."""
-    figure, ax = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
+    figure, ax = plt.subplots(figsize=(WIDTH, 3.0), layout="constrained")
     a = np.linspace(-5.5, 5.5, 400)
     ax.axhline(0, color=theme.muted, linewidth=0.8, linestyle="-")
     ax.axvline(0, color=theme.muted, linewidth=0.8, linestyle="-")

@@ -46,6 +46,7 @@ DARK = Theme(
     series=("#6cb8f0", "#f5a15c", "#4cc9a0", "#e39ac6", "#e3cf57"),
     regions=("#17364f", "#4f2f17", "#14402f", "#452338"),
 )
+WIDTH = 5.6  # inches; narrow, so that text stays readable on a phone
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 
 
@@ -53,7 +54,7 @@ def rc(theme: Theme) -> Any:
     """Return matplotlib's settings for ``theme``."""
     cycle = cycler(color=theme.series) + cycler(linestyle=DASHES)
     return {
-        "figure.figsize": (6.4, 3.4),
+        "figure.figsize": (WIDTH, 3.1),
         "figure.facecolor": theme.paper,
         "savefig.facecolor": theme.paper,
         "axes.facecolor": theme.paper,

@@ -18,6 +18,7 @@ import typer
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sys.executable
+SYSTEM = ("chromium", "bwrap")  # programs that .ci/run installs
 BIN = Path(PYTHON).parent
 
 
@@ -65,13 +66,13 @@ def main(
     chosen = [stage for stage in stages() if stage.fast or not fast]
     chosen = [stage for stage in chosen if not only or stage.name in only]
     ci = os.environ.get("CI") == "true"
+    if ci and (missing := [name for name in SYSTEM if shutil.which(name) is None]):
+        sys.exit(f"CI must have {', '.join(missing)}: see .ci/run")
     left_out, times = [], []
     os.environ |= {"UNROLLED_BOOK": "1", "MPLBACKEND": "agg"}  # as in tools/chapters.py
     os.environ |= {"OMP_WAIT_POLICY": "PASSIVE"}
     for stage in chosen:
         if stage.needs and shutil.which(stage.needs) is None:
-            if ci:
-                sys.exit(f"{stage.name}: {stage.needs} is missing, and CI must have it")
             left_out.append(stage)
             continue
         print(f"── {stage.name}", flush=True)

@@ -2,11 +2,11 @@
 
 from sphinx.application import Sphinx
 
-from unrolled_book import byline, claims, labs, mathjax, themes
+from unrolled_book import byline, claims, labs, offline, themes
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register every part; each has its own module."""
-    for part in (byline, claims, labs, mathjax, themes):
+    for part in (byline, claims, labs, offline, themes):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

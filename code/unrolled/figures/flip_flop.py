@@ -13,8 +13,16 @@ from unrolled.figures.style import WIDTH, Theme, themed
 
 
 @themed
-def plot_portraits(theme: Theme, portraits: Mapping[str, Portrait]) -> Figure:
-    """Draw panels two abreast: fills for basins, arrows for steps, discs for rest."""
+def plot_portraits(
+    theme: Theme,
+    portraits: Mapping[str, Portrait],
+    *,
+    answers: Mapping[str, Sequence[str]],
+) -> Figure:
+    """Draw panels two abreast: fills for basins, arrows for steps, discs for rest.
+
+    ``answers`` holds for each panel what the network says at each resting point.
+    """
     rows = (len(portraits) + 1) // 2
     figure, axes = plt.subplots(
         rows, 2, figsize=(WIDTH, 2.9 * rows), sharex=True, sharey=True,
@@ -22,6 +30,14 @@ def plot_portraits(theme: Theme, portraits: Mapping[str, Portrait]) -> Figure:
     )  # fmt: skip
     for ax, (title, portrait) in zip(axes.flat, portraits.items(), strict=False):
         _panel(theme, ax, portrait)
+        for (x, y), answer in zip(
+            portrait.basins.points.tolist(), answers[title], strict=True
+        ):
+            ax.text(
+                x - 0.14 * np.sign(x), y - 0.2 * np.sign(y), answer, color=theme.ink,
+                ha="right" if x > 0 else "left", va="center", fontweight="bold",
+                bbox={"facecolor": theme.paper, "alpha": 0.75, "lw": 0, "pad": 1.0},
+            )  # fmt: skip
         ax.set_title(title)
     for ax in axes[-1]:
         ax.set_xlabel("state of unit 1")

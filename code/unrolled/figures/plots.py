@@ -59,6 +59,35 @@ def plot_squash(theme: Theme, points: Sequence[float]) -> Figure:
 
 
 @themed
+def plot_fixed_points(
+    theme: Theme, *, start: float, weights: Sequence[float]
+) -> Figure:
+    """Draw h → tanh(w h) for each w, the diagonal, and the stairs down from a start."""
+    figure, axes = plt.subplots(
+        1, len(weights), figsize=(WIDTH, 3.0), sharey=True, layout="constrained"
+    )
+    h = np.linspace(-1.05, 1.05, 300)
+    for ax, w in zip(axes, weights, strict=True):
+        ax.plot(h, h, "--", color=theme.muted, linewidth=1, label="h")
+        ax.plot(h, np.tanh(w * h), "-", color=theme.series[0], label="tanh(w h)")
+        for origin, colour in ((start, 1), (-start, 2)):
+            stairs = [(origin, origin)]
+            for _ in range(40):
+                new = float(np.tanh(w * stairs[-1][0]))
+                stairs += [(stairs[-1][0], new), (new, new)]
+            ax.plot(*np.array(stairs).T, "-", color=theme.series[colour], linewidth=1.1)
+            ax.plot(origin, origin, "o", color=theme.series[colour], markersize=4)
+            ax.plot(
+                *stairs[-1], "o", markersize=9, markerfacecolor=theme.series[colour],
+                markeredgecolor=theme.ink,
+            )  # fmt: skip
+        ax.set(title=f"w = {w:g}", xlabel="state now", aspect="equal")
+    axes[0].set_ylabel("state after a silent step")
+    axes[0].legend(loc="upper left")
+    return figure
+
+
+@themed
 def plot_states(
     theme: Theme, orders: Sequence[float], states: Mapping[str, Sequence[float]]
 ) -> Figure:
@@ -66,21 +95,17 @@ def plot_states(
     figure, (top, ax) = plt.subplots(
         2, 1, sharex=True, height_ratios=(1, 2.4), layout="constrained"
     )
-    steps = np.arange(1, len(orders) + 1)
-    given = np.asarray(orders) != 0
-    for value, name, shape in ((1, "set", "^"), (-1, "reset", "v")):
-        at = np.asarray(orders) == value
-        top.plot(
-            steps[at], np.asarray(orders)[at], shape, color=theme.ink, markersize=7
-        )
-        top.text(len(orders) + 0.6, value, name, va="center", color=theme.ink)
-    top.vlines(steps[given], 0, np.asarray(orders)[given], color=theme.ink, linewidth=1)
+    steps, given = np.arange(1, len(orders) + 1), np.asarray(orders)
+    for value, shape in ((1, "^"), (-1, "v")):
+        at = given == value
+        top.plot(steps[at], given[at], shape, color=theme.ink, markersize=7)
+    top.vlines(steps[given != 0], 0, given[given != 0], color=theme.ink, linewidth=1)
     top.axhline(0, color=theme.muted, linewidth=0.8, linestyle="-")
-    top.set(ylabel="order", yticks=[], ylim=(-1.6, 1.6))
-    top.tick_params(bottom=False)
+    top.set(yticks=(1, -1), yticklabels=("set", "reset"), ylim=(-1.6, 1.6))
+    top.tick_params(bottom=False, left=False)
     for label, values in states.items():
         ax.plot(steps, values, label=label, marker="o", markersize=3)
     ax.axhline(0, color=theme.muted, linewidth=0.8, linestyle="-")
     ax.set(xlabel="step t", ylabel="state", ylim=(-1.1, 1.1))
-    ax.legend(loc="upper right", bbox_to_anchor=(1.0, 0.9))
+    figure.legend(loc="outside upper center", ncols=2)
     return figure

@@ -53,11 +53,19 @@ def train(seed: int) -> tuple[Tagger, list[dict[str, Any]]]:
     return model, life
 
 
+def far_test() -> Batch:
+    """Return sequences of 5,000 steps with an order in 500: silences of thousands."""
+    return flip_flop(20, 5000, n_wires=2, p_order=0.002, generator=generator(10_001))
+
+
 def run_unit(unit: dict[str, Any]) -> dict[str, Any]:
     """Train the network of one seed and keep the course of its training."""
-    _, life = train(unit["seed"])
-    keep = ("update", "accuracy", "attractors")
-    return {"life": [{key: moment[key] for key in keep} for moment in life]}
+    model, life = train(unit["seed"])
+    keep = ("update", "accuracy", "attractors", "restless")
+    return {
+        "life": [{key: moment[key] for key in keep} for moment in life],
+        "far accuracy": accuracy(model, far_test()),
+    }
 
 
 def summarise(units: list[dict[str, Any]]) -> dict[str, Any]:
@@ -69,7 +77,13 @@ def summarise(units: list[dict[str, Any]]) -> dict[str, Any]:
         "begin with one": sum(course[0] == 1 for course in courses),
         "pass through two": sum(2 in course for course in courses),
         "end with four": sum(course[-1] == 4 for course in courses),
+        "seen with three": sum(3 in course for course in courses),
+        "fell back to one": sum(
+            1 in course[course.index(2) :] for course in courses if 2 in course
+        ),
         "least accuracy": min(m["accuracy"] for m in last),
+        "least far accuracy": min(unit["far accuracy"] for unit in units),
+        "starts that never rest": sum(m["restless"] for u in units for m in u["life"]),
     }
 
 
@@ -100,9 +114,11 @@ def _cell(model: Tagger) -> RNNCell:
 
 def _snapshot(model: Tagger, test: Batch, *, update: int) -> dict[str, Any]:
     state = {name: w.detach().clone() for name, w in model.state_dict().items()}
+    rest = portrait(_cell(model), test.x[0], n_grid=21).basins
     return {
         "update": update,
         "accuracy": accuracy(model, test),
-        "attractors": len(portrait(_cell(model), test.x[0], n_grid=21).basins.points),
+        "attractors": len(rest.points),
+        "restless": int((rest.owner < 0).sum()),
         "weights": state,
     }

@@ -1,7 +1,9 @@
-"""Carry MathJax in the book, so that equations are drawn without a network.
+"""Make the book need no network: carry MathJax in it, and leave Thebe out.
 
 The pinned wheel ``sphinx-mathjax-offline`` brings MathJax 3.2.2 (Apache-2.0). We copy
-what an HTML page can ask for, and leave the other output formats out.
+what an HTML page can ask for, and leave the other output formats out. Thebe, which
+Jupyter Book puts on every page, would fetch itself from the web and connect to a kernel
+there.
 """
 
 import shutil
@@ -9,11 +11,12 @@ from importlib.metadata import files
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
 PARTS = ("tex-chtml.js", "output/chtml/fonts", "input/tex/extensions", "a11y", "sre")
 
 
-def copy(app: Sphinx, error: Exception | None) -> None:
+def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
     """Copy MathJax into the built book, once."""
     target = Path(app.outdir) / "_static" / "mathjax"
     if error or app.builder.format != "html" or (target / PARTS[0]).is_file():
@@ -33,6 +36,13 @@ def copy(app: Sphinx, error: Exception | None) -> None:
     )
 
 
+def drop_thebe(app: Sphinx, _: Config) -> None:
+    """Undo what sphinx-thebe registered, before it acts."""
+    for listeners in app.events.listeners.values():
+        listeners[:] = [x for x in listeners if x.handler.__module__ != "sphinx_thebe"]
+
+
 def setup(app: Sphinx) -> None:
-    """Register the copy; ``mathjax_path`` in _config.yml points at it."""
-    app.connect("build-finished", copy)
+    """Register both; ``mathjax_path`` in _config.yml points at the copy."""
+    app.connect("config-inited", drop_thebe)
+    app.connect("build-finished", copy_mathjax)

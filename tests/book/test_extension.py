@@ -1,0 +1,378 @@
+"""Our Sphinx extension: its parts by themselves, and in a miniature book."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from myst_nb.core.render import MimeData, NbElementRenderer
+from unrolled_book import byline, claims, notebooks, themes
+
+from unrolled.claims import MIME, Claim
+from unrolled.figures.plots import plot_squash
+from unrolled.figures.style import DARK_MIME
+from unrolled.widgets import lab_files
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def a_claim(name="two-and-two", source=None, verdict=None):
+    return Claim(
+        id=name,
+        sentence="Two & two make four.",
+        measured={"sum": 4.0, "share": 0.957},
+        source=source,
+        verdict=verdict,
+    )
+
+
+def code(*bundles, **metadata):
+    outputs = [
+        {
+            "output_type": "execute_result",
+            "data": b,
+            "metadata": {},
+            "execution_count": 1,
+        }
+        for b in bundles
+    ]
+    return {
+        "cell_type": "code",
+        "source": "x = 1",
+        "metadata": metadata,
+        "execution_count": 1,
+        "outputs": outputs,
+    }
+
+
+def prose(text):
+    return {"cell_type": "markdown", "source": text, "metadata": {}}
+
+
+def write_notebook(path, *cells):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    notebook = {
+        "cells": [{"id": f"cell-{n}"} | cell for n, cell in enumerate(cells)],
+        "metadata": {
+            "kernelspec": {
+                "name": "python3",
+                "display_name": "P",
+                "language": "python",
+            },
+            "unrolled": {"key": "0", "seconds": 12.4, "cores": 2},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path.write_text(json.dumps(notebook))
+    return path
+
+
+# ---- claims ----
+
+
+def test_claims_are_found_with_their_chapter(tmp_path):
+    for chapter in ("01-a", "02-b"):
+        card = a_claim(chapter[3:])._repr_mimebundle_()
+        write_notebook(
+            tmp_path / "chapters" / f"{chapter}.ipynb", prose("x"), code(card)
+        )
+    found = claims.all_claims(tmp_path)
+    assert {name: e.docname for name, e in found.items()} == {
+        "a": "chapters/01-a",
+        "b": "chapters/02-b",
+    }
+    assert found["a"].claim["measured"] == {"sum": 4.0, "share": 0.957}
+
+
+def test_a_claim_made_twice_is_named(tmp_path):
+    for chapter in ("01-a", "02-b"):
+        card = a_claim()._repr_mimebundle_()
+        write_notebook(tmp_path / "chapters" / f"{chapter}.ipynb", code(card))
+    with pytest.raises(ValueError, match="claims made twice: two-and-two; an id"):
+        claims.all_claims(tmp_path)
+
+
+CORRECTION = """
+- source: "001:5"
+  says: X & Y.
+  verdict: rumour
+  instead: Z.
+  chapter: 01-a
+"""
+
+
+def write_corrections(root, text):
+    path = root / "book" / "corrections.yml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+
+
+def test_corrections_are_read(tmp_path):
+    write_corrections(tmp_path, CORRECTION)
+    (entry,) = claims.corrections(tmp_path)
+    assert (entry["source"], entry["verdict"]) == ("001:5", "rumour")
+
+
+@pytest.mark.parametrize("part", ["says", "verdict", "instead", "chapter"])
+def test_a_correction_without_a_part_is_named(tmp_path, part):
+    write_corrections(tmp_path, re.sub(rf"  {part}: .*\n", "", CORRECTION))
+    with pytest.raises(ValueError, match=rf"corrections.yml: 001:5: no {part}"):
+        claims.corrections(tmp_path)
+
+
+def test_a_correction_with_an_unknown_verdict_is_named(tmp_path):
+    write_corrections(tmp_path, CORRECTION.replace("rumour", "wrong"))
+    with pytest.raises(ValueError, match="001:5: verdict 'wrong'"):
+        claims.corrections(tmp_path)
+
+
+def test_the_books_own_corrections_are_in_order():
+    assert isinstance(claims.corrections(ROOT), list)
+
+
+# ---- bylines, labs, figures ----
+
+
+@pytest.mark.parametrize(
+    ("n_words", "n_cells", "minutes"), [(1500, 0, 10), (1500, 20, 25), (450, 3, 5)]
+)
+def test_reading_time_is_words_and_cells(n_words, n_cells, minutes):
+    cells = [prose("word " * n_words), *[code()] * n_cells]
+    assert byline.minutes_to_read({"cells": cells}) == minutes
+
+
+def test_even_a_short_chapter_takes_some_time():
+    assert byline.minutes_to_read({"cells": [prose("word " * 100)]}) >= 5
+
+
+def test_sources_stored_as_lines_are_counted_alike():
+    lines = prose(["one two\n", "three " * 1500])
+    assert byline.minutes_to_read({"cells": [lines]}) == 10
+    assert notebooks.text(["a\n", "b"]) == notebooks.text("a\nb") == "a\nb"
+
+
+class Written(Exception):  # noqa: N818
+    """Raised in the place where myst-nb would write a file, with the file's name."""
+
+
+def name_by_myst_nb(content):
+    """Return the file name that myst-nb gives to a drawing."""
+
+    class Renderer(NbElementRenderer):
+        def __init__(self):
+            pass
+
+        def write_file(self, path, content, **_):
+            raise Written(*path)
+
+    with pytest.raises(Written) as found:
+        Renderer().render_image(MimeData("image/svg+xml", content))
+    return found.value.args[0]
+
+
+def test_a_dark_drawing_is_filed_under_the_name_that_myst_nb_gives_the_light_one(
+    tmp_path,
+):
+    figure = plot_squash([1.0])
+    for stored in (figure.light, figure.light.splitlines(keepends=True)):
+        bundle = {"image/svg+xml": stored, DARK_MIME: figure.dark}
+        path = write_notebook(tmp_path / "a.ipynb", code(bundle))
+        assert themes.dark_twins(path) == {name_by_myst_nb(figure.light): figure.dark}
+
+
+# ---- a miniature book ----
+
+CONF = """
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "unrolled_book"]
+exclude_patterns = ["_build", "*.py"]
+nb_execution_mode = "off"
+mathjax_path = "mathjax/tex-chtml.js"
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+suppress_warnings = ["mystnb.unknown_mime_type"]
+"""
+CHAPTER = """# One
+
+```{math}
+:label: rnn-cell
+h = x
+```
+
+Measured {measured}`two-and-two:sum` and {measured}`two-and-two:share:.0%`.
+"""
+FIGURE = {
+    "figure": {"name": "fig-a", "caption": "A caption."},
+    "image": {"alt": "A finding."},
+}
+PAGES = {
+    "conf.py": CONF,
+    "index.md": "# Home\n\nSee {claim}`the sum <two-and-two>`.\n\n"
+    "```{toctree}\nchapters/01-a\nbook/claims\nreference\n```\n",
+    "book/claims.md": "# Ledger\n\n```{claims-ledger}\n```\n",
+    "book/corrections.yml": CORRECTION,
+    "reference.rst": "Code\n====\n\n.. automodule:: tiny_module\n   :members:\n",
+    "tiny_module.py": '"""T."""\n\n\ndef cell():\n    """Compute :eq:`rnn-cell`."""\n',
+}
+
+
+def write_book(root, **changes):
+    chapter = changes.pop("chapter", CHAPTER)
+    for name, text in (PAGES | changes).items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    drawing = plot_squash([1.0])._repr_mimebundle_()
+    card = a_claim(source="001:117", verdict="refuted")._repr_mimebundle_()
+    lab = {"text/html": '<div data-lab="unroll-it"></div>', "text/plain": ""}
+    write_notebook(
+        root / "chapters" / "01-a.ipynb",
+        prose(chapter),
+        code(card),
+        code(drawing, mystnb=FIGURE),
+        code(lab),
+    )
+
+
+def build(root):
+    """Build as the book is built: warnings are errors, every link is looked up."""
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "-n", "--keep-going"]
+    folders = [str(root), str(root / "_build" / "html")]
+    path = f"{ROOT / 'book' / '_ext'}:{root}"
+    return subprocess.run(
+        [*command, "-q", *folders],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin", "HOME": str(root)},
+    )
+
+
+def page(root, name):
+    html = (root / "_build" / "html" / name).read_text(encoding="utf-8")
+    return BeautifulSoup(html, "html.parser")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The miniature book, built without a warning."""
+    root = tmp_path_factory.mktemp("book")
+    write_book(root)
+    ran = build(root)
+    assert ran.returncode == 0, ran.stderr
+    return root
+
+
+@pytest.mark.slow
+def test_numbers_in_prose_are_printed_as_the_book_prints_them(built):
+    shown = page(built, "chapters/01-a.html").select(".measured")
+    assert [tag.text for tag in shown] == ["4", "96%"]
+
+
+@pytest.mark.slow
+def test_the_ledger_lists_a_claim_with_links_both_ways(built):
+    ledger, chapter = page(built, "book/claims.html"), page(built, "chapters/01-a.html")
+    row = ledger.find(id="ledger-two-and-two")
+    assert row.th.text == "Two & two make four."
+    assert "sum: 4" in row.text
+    assert [td.text for td in row("td")][1:] == ["001:117", "refuted", "chapter 01"]
+    assert row.a["href"] == "../chapters/01-a.html#claim-two-and-two"
+    card = chapter.find(id="claim-two-and-two")
+    assert card.select_one(".claim-link")["href"] == (
+        "../book/claims.html#ledger-two-and-two"
+    )
+
+
+@pytest.mark.slow
+def test_the_ledger_lists_what_there_is_nothing_to_run_for(built):
+    row = page(built, "book/claims.html").find(id="ledger-001-5")
+    assert "X & Y." in row.text
+    assert "Z." in row.text
+    assert [td.text for td in row("td")][:3] == ["nothing to run", "001:5", "rumour"]
+    assert row.a["href"] == "../chapters/01-a.html"
+
+
+@pytest.mark.slow
+def test_a_link_to_a_claim_leads_to_its_card(built):
+    link = page(built, "index.html").find("a", string="the sum")
+    assert link["href"] == "chapters/01-a.html#claim-two-and-two"
+
+
+@pytest.mark.slow
+def test_a_figure_is_followed_by_its_dark_twin(built):
+    light, dark = page(built, "chapters/01-a.html").select("figure img")
+    assert light["class"] == ["figure-light"]
+    assert dark["class"] == ["figure-dark"]
+    drawing = plot_squash([1.0])
+    for img, text in ((light, drawing.light), (dark, drawing.dark)):
+        path = built / "_build" / "html" / "chapters" / img["src"]
+        assert path.read_text().splitlines() == text.splitlines()
+        assert img["alt"] == "A finding."
+
+
+@pytest.mark.slow
+def test_the_byline_stands_under_the_title_of_a_chapter_only(built):
+    found = page(built, "chapters/01-a.html").select_one("h1 + .byline")
+    assert "runs in 12 s on 2 cores." in found.text
+    assert page(built, "book/claims.html").select(".byline") == []
+
+
+@pytest.mark.slow
+def test_a_labs_scripts_are_on_its_page_and_on_no_other(built):
+    def loaded(name):
+        tags = page(built, name).select("script[src], link[rel=stylesheet]")
+        names = (tag.get("src") or tag["href"] for tag in tags)
+        found = (re.search(r"_static/((?:labs|models)/[^?]*)", name) for name in names)
+        return [match[1] for match in found if match]
+
+    files = [f"{path.parent.name}/{path.name}" for path in lab_files("unroll-it")]
+    assert loaded("chapters/01-a.html") == files
+    assert loaded("index.html") == loaded("book/claims.html") == []
+
+
+@pytest.mark.slow
+def test_mathjax_lies_in_the_book(built):
+    folder = built / "_build" / "html" / "_static" / "mathjax"
+    assert (folder / "tex-chtml.js").is_file()
+    assert (folder / "LICENCE.txt").is_file()
+    assert list(folder.rglob("*.woff"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "warning"),
+    [
+        (
+            {"chapter": CHAPTER.replace("two-and-two:sum", "two-and-two:product")},
+            "no measured number 'two-and-two:product'",
+        ),
+        (
+            {"chapter": CHAPTER.replace("two-and-two:sum", "three:sum")},
+            "no measured number 'three:sum'",
+        ),
+        (
+            {"index.md": PAGES["index.md"].replace("<two-and-two>", "<three>")},
+            "no claim 'three'",
+        ),
+        (
+            {"chapter": CHAPTER.replace(":label: rnn-cell\n", "")},
+            "equation not found: rnn-cell",
+        ),
+        (
+            {"book/corrections.yml": CORRECTION.replace("rumour", "wrong")},
+            "verdict 'wrong'",
+        ),
+    ],
+)
+def test_what_leads_nowhere_fails_the_build(tmp_path, changes, warning):
+    write_book(tmp_path, **changes)
+    ran = build(tmp_path)
+    assert ran.returncode != 0
+    assert warning in ran.stderr
+
+
+def test_the_record_of_a_claim_is_what_the_extension_reads():
+    # One name for the output type, whoever writes and whoever reads it.
+    assert MIME in a_claim()._repr_mimebundle_()

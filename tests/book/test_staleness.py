@@ -1,0 +1,368 @@
+"""A chapter is run again when, and only when, something it rests on has changed."""
+
+import ast
+import json
+import re
+
+import nbformat
+import pytest
+from nbclient.exceptions import CellExecutionError
+
+import chapters
+
+HEAD = "---\nkernelspec:\n  name: python3\n  display_name: Python 3\n---\n\n"
+SOURCE = (
+    HEAD
+    + """# Title
+
+Words.
+
+```{code-cell} ipython3
+:tags: [hide-input]
+
+import unrolled.direct
+from unrolled.package import module
+from unrolled.recipes import my_recipe
+
+x = 1
+```
+
+More words.
+
+```{code-cell} ipython3
+%time x
+```
+"""
+)
+MODULES = {
+    "__init__": "",
+    "direct": "import unrolled.layers.deep as deep\n",
+    "layers/__init__": "from unrolled.tail import x\n",
+    "layers/deep": "def f():\n    from unrolled.late import y\n",
+    "late": "y = 1\n",
+    "tail": "x = 1\n",
+    "package/__init__": "",
+    "package/module": "",
+    "package/other": "",
+    "recipes/__init__": "",
+    "recipes/my_recipe": "",
+    "recipes/another": "",
+    "unrelated": "",
+}
+FILES = {
+    "chapters/01-title.md": SOURCE,
+    "requirements.txt": "torch==1\nnumpy==2\nmatplotlib==3\ntyper==4\n",
+    "book/results/my_recipe.json": "{}",
+    "book/results/another.json": "{}",
+    "book/_static/models/my-recipe.js": "",
+} | {f"code/unrolled/{name}.py": text for name, text in MODULES.items()}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A miniature of the repository."""
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def source(tree, monkeypatch):
+    """Its only chapter, with the tools looking at it."""
+    key = chapters.chapter_key
+    monkeypatch.setattr(chapters, "chapter_key", lambda s, root=tree: key(s, root=root))
+    return tree / "chapters" / "01-title.md"
+
+
+def key_of(tree):
+    return chapters.chapter_key(tree / "chapters" / "01-title.md", root=tree)
+
+
+def append(path, text="\n# changed\n"):
+    path.write_text(path.read_text() + text)
+
+
+# ---- the key ----
+
+RESTS_ON = [
+    "code/unrolled/__init__.py",
+    "code/unrolled/direct.py",
+    "code/unrolled/layers/__init__.py",  # a package on the way
+    "code/unrolled/layers/deep.py",  # imported by what is imported
+    "code/unrolled/late.py",  # imported inside a function
+    "code/unrolled/tail.py",  # imported by a package's __init__
+    "code/unrolled/package/__init__.py",
+    "code/unrolled/package/module.py",  # from package import module
+    "code/unrolled/recipes/my_recipe.py",
+    "book/results/my_recipe.json",
+    "book/_static/models/my-recipe.js",
+]
+DOES_NOT = [
+    "code/unrolled/unrelated.py",
+    "code/unrolled/package/other.py",
+    "code/unrolled/recipes/another.py",
+    "book/results/another.json",
+]
+
+
+def test_the_key_is_the_same_twice(tree):
+    assert re.fullmatch("[0-9a-f]{64}", key_of(tree))
+    assert key_of(tree) == key_of(tree)
+
+
+@pytest.mark.parametrize("name", RESTS_ON)
+def test_the_key_changes_with_what_the_chapter_rests_on(tree, name):
+    before = key_of(tree)
+    append(tree / name)
+    assert key_of(tree) != before
+
+
+@pytest.mark.parametrize("name", DOES_NOT)
+def test_the_key_does_not_change_with_what_it_does_not_use(tree, name):
+    before = key_of(tree)
+    append(tree / name)
+    assert key_of(tree) == before
+
+
+def replace(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        ("x = 1", "x = 2", True),
+        ("%time x", "%time -n1 x", True),
+        ("Words.", "Other words.", False),
+        ("# Title", "# Another title", False),
+        ("[hide-input]", "[hide-output]", False),
+    ],
+)
+def test_the_key_sees_the_code_of_a_chapter_and_not_its_words(tree, old, new, changes):
+    before = key_of(tree)
+    replace(tree / "chapters" / "01-title.md", old, new)
+    assert (key_of(tree) != before) is changes
+
+
+@pytest.mark.parametrize("name", ["torch", "numpy", "matplotlib", "typer"])
+def test_the_key_sees_the_versions_that_numbers_and_pictures_rest_on(tree, name):
+    before = key_of(tree)
+    replace(tree / "requirements.txt", f"{name}==", f"{name}==9")
+    assert (key_of(tree) != before) is (name != "typer")
+
+
+def test_a_module_that_comes_into_being_is_seen(tree):
+    append(tree / "code/unrolled/direct.py", "from unrolled.package import new\n")
+    before = key_of(tree)
+    (tree / "code/unrolled/package/new.py").write_text("")
+    assert key_of(tree) != before
+
+
+def test_where_the_tree_lies_does_not_matter(tree):
+    before = key_of(tree)
+    moved = tree.rename(tree.with_name("elsewhere"))
+    assert key_of(moved) == before
+
+
+def relative_imports(code):
+    nodes = ast.walk(ast.parse(code))
+    return [n.lineno for n in nodes if isinstance(n, ast.ImportFrom) and n.level]
+
+
+def test_no_module_of_the_package_imports_by_dots_which_the_key_cannot_follow():
+    assert relative_imports("x = 1\nfrom .style import rc") == [2]
+    for path in chapters.PACKAGE.rglob("*.py"):
+        assert relative_imports(path.read_text()) == [], path
+
+
+# ---- stale, out of step, brought into step ----
+
+
+def store(source, outputs=True):
+    """Write the notebook as if it had been run."""
+    notebook = chapters._numbered(chapters.read_source(source))
+    for number, cell in enumerate(c for c in notebook.cells if c.cell_type == "code"):
+        cell.execution_count = number + 1
+        if outputs:
+            data = {"text/plain": str(number)}
+            cell.outputs = [nbformat.v4.new_output("display_data", data)]
+    record = {"key": chapters.chapter_key(source), "seconds": 1.0, "cores": 2}
+    notebook.metadata["unrolled"] = record
+    nbformat.write(notebook, chapters.notebook_of(source))
+
+
+def outputs_of(source):
+    notebook = nbformat.read(chapters.notebook_of(source), as_version=4)
+    return [
+        (cell.execution_count, cell.outputs)
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+def state(source):
+    return chapters.is_stale(source), chapters.is_out_of_step(source)
+
+
+def test_a_chapter_never_run_is_stale_and_out_of_step(source):
+    assert state(source) == (True, True)
+
+
+def test_a_chapter_just_run_is_neither(source):
+    store(source)
+    assert state(source) == (False, False)
+
+
+def test_a_chapter_whose_notebook_says_nothing_is_stale(source):
+    store(source)
+    path = chapters.notebook_of(source)
+    notebook = json.loads(path.read_text())
+    del notebook["metadata"]["unrolled"]
+    path.write_text(json.dumps(notebook))
+    assert chapters.is_stale(source)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("Words.", "Other words.", (False, True)),
+        ("[hide-input]", "[hide-output]", (False, True)),
+        ("x = 1", "x = 2", (True, True)),
+    ],
+)
+def test_new_words_put_it_out_of_step_and_new_code_makes_it_stale(
+    source, old, new, expected
+):
+    store(source)
+    replace(source, old, new)
+    assert state(source) == expected
+
+
+def test_a_change_in_the_package_makes_it_stale_but_keeps_it_in_step(source, tree):
+    store(source)
+    append(tree / "code/unrolled/tail.py")
+    assert state(source) == (True, False)
+
+
+def test_words_changed_in_the_notebook_alone_put_it_out_of_step(source):
+    store(source)
+    replace(chapters.notebook_of(source), "More words.", "Words of another hand.")
+    assert state(source) == (False, True)
+
+
+def test_bringing_into_step_takes_the_words_and_keeps_the_outputs(source):
+    store(source)
+    before = outputs_of(source)
+    replace(source, "More words.", "Other words.\n\n+++\n\nA new paragraph.")
+    replace(source, "[hide-input]", "[hide-output]")
+    chapters.synchronise(source)
+    assert state(source) == (False, False)
+    assert outputs_of(source) == before
+    assert "A new paragraph." in chapters.notebook_of(source).read_text()
+
+
+# ---- layout of the code ----
+
+UGLY = """Words  with `a = f( 1 )`  and two trailing spaces<>
+
+```python
+not = our( 'business' )
+```
+
+```{code-cell} ipython3
+---
+tags: [hide-input]
+mystnb:
+  figure:
+    caption: x = f( 1 )
+---
+x = f( 1,2 )
+```
+
+```{code-cell} ipython3
+:tags: [a,  b]
+
+y = 'two'
+```
+
+```{code-cell} ipython3
+z=3
+```
+
+:::{note}
+z=3
+:::
+"""
+
+
+def test_layout_changes_code_cells_and_nothing_else(tmp_path):
+    path = tmp_path / "01-ugly.md"
+    ugly = UGLY.replace("<>", "  ")
+    path.write_text(ugly)
+    assert chapters.format_code(path)
+    expected = (
+        ugly.replace("x = f( 1,2 )", "x = f(1, 2)")
+        .replace("y = 'two'", 'y = "two"')
+        .replace("ipython3\nz=3", "ipython3\nz = 3")
+    )
+    assert path.read_text() == expected
+    assert not chapters.format_code(path)
+    assert path.read_text() == expected
+
+
+@pytest.mark.parametrize("path", chapters.sources(), ids=lambda path: path.stem)
+def test_the_code_of_every_chapter_is_laid_out(path, tmp_path):
+    copy = tmp_path / path.name
+    copy.write_bytes(path.read_bytes())
+    assert not chapters.format_code(copy), f"{path.stem}: run 'make format'"
+    assert copy.read_bytes() == path.read_bytes()
+
+
+# ---- running ----
+
+TINY = (
+    HEAD
+    + """# Tiny
+
+```{code-cell} ipython3
+from unrolled.claims import claim
+print("hello")
+```
+
+```{code-cell} ipython3
+claim("sum", "It is four.", measured={"sum": 2 + 2}, holds=lambda m: m["sum"] == 4)
+```
+"""
+)
+
+
+@pytest.mark.slow
+def test_a_run_writes_outputs_and_what_they_rest_on(source, tree):
+    source.write_text(TINY)
+    seconds = chapters.execute(source)
+    assert state(source) == (False, False)
+    notebook = nbformat.read(chapters.notebook_of(source), as_version=4)
+    first, second = (c for c in notebook.cells if c.cell_type == "code")
+    assert first.outputs[0].text == "hello\n"
+    assert second.outputs[0].data["application/vnd.unrolled.claim+json"]["id"] == "sum"
+    record = notebook.metadata["unrolled"]
+    assert record["key"] == key_of(tree)
+    assert record["seconds"] == round(seconds, 1) > 0
+    assert record["cores"] >= 1
+    assert all("execution" not in cell.metadata for cell in notebook.cells)
+    assert not list(source.parent.glob("*.writing"))
+
+
+@pytest.mark.slow
+def test_a_claim_that_fails_leaves_the_old_notebook(source):
+    store(source)
+    before = chapters.notebook_of(source).read_bytes()
+    source.write_text(TINY.replace("2 + 2", "2 + 3"))
+    with pytest.raises(CellExecutionError, match="claim 'sum' does not hold"):
+        chapters.execute(source)
+    assert chapters.notebook_of(source).read_bytes() == before
+    assert chapters.is_stale(source)

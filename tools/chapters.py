@@ -92,13 +92,21 @@ def chapter_key(source: Path, *, root: Path = ROOT) -> str:
     return digest.hexdigest()
 
 
+def outputs_digest(notebook: NotebookNode) -> str:
+    """Return a digest of every stored output, to tell if one was changed by hand."""
+    outputs = [c.outputs for c in notebook.cells if c.cell_type == "code"]
+    return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
+
+
 def is_stale(source: Path) -> bool:
-    """Say whether ``source`` must be run again."""
-    notebook = notebook_of(source)
-    if not notebook.is_file():
+    """Say whether ``source`` must be run again: its key or its outputs have changed."""
+    if not notebook_of(source).is_file():
         return True
-    stored = nbformat.read(notebook, as_version=4).metadata.get("unrolled", {})
-    return stored.get("key") != chapter_key(source)
+    stored = nbformat.read(notebook_of(source), as_version=4)
+    record = stored.metadata.get("unrolled", {})
+    return record.get("key") != chapter_key(source) or record.get(
+        "outputs"
+    ) != outputs_digest(stored)
 
 
 def is_out_of_step(source: Path) -> bool:
@@ -126,6 +134,7 @@ def execute(source: Path) -> float:
         cell.metadata.pop("execution", None)  # when it ran is nobody's business
     notebook.metadata["unrolled"] = {
         "key": chapter_key(source),
+        "outputs": outputs_digest(notebook),
         "seconds": round(seconds, 1),
         "cores": os.cpu_count(),
     }

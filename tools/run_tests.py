@@ -63,6 +63,9 @@ def main(
     ] = None,
 ) -> None:
     """Run the tests."""
+    known = [stage.name for stage in stages()]
+    if unknown := [name for name in only or [] if name not in known]:
+        sys.exit(f"no stage {', '.join(unknown)}; there are: {', '.join(known)}")
     chosen = [stage for stage in stages() if stage.fast or not fast]
     chosen = [stage for stage in chosen if not only or stage.name in only]
     ci = os.environ.get("CI") == "true"

@@ -60,7 +60,8 @@ class Claim:
             slide = f'<span class="claim-slide">slide {self.source}'
             slide += f": {self.verdict}</span>" if self.verdict else "</span>"
         return {
-            MIME: asdict(self),
+            # A notebook is stored with its keys sorted; the author's order is kept.
+            MIME: asdict(self) | {"order": list(self.measured)},
             "text/html": f'<div class="claim" id="claim-{self.id}" role="group" '
             f'aria-label="Claim: {self.id}"><p class="claim-head">'
             f'<span class="claim-mark">Claim, held in this run</span>{slide}'

@@ -167,6 +167,12 @@ def live(name: str) -> ipywidgets.VBox:
     return ipywidgets.VBox([choice, *weights, grid, step, shown])
 
 
+def _factor(value: float, digits: int = 2) -> str:
+    """Return the number as it stands in a product or sum: in brackets if negative."""
+    text = f"{value:z.{digits}f}"
+    return f"({text})" if text.startswith("-") else text
+
+
 def _page(x: list[float], weights: list[float], t: int) -> str:
     """Return the worked step ``t`` and the table of all steps, as HTML."""
     W_x, W_h, b = weights
@@ -176,8 +182,9 @@ def _page(x: list[float], weights: list[float], t: int) -> str:
     a, h, o, y = ([row[0] for row in run[key]] for key in "ahoy")
     before = h[t - 2] if t > 1 else 0.0
     worked = (
-        f"a<sub>{t}</sub> = {x[t - 1]:.0f}·{W_x:.2f} + {before:.2f}·{W_h:.2f} + {b:.2f}"
-        f" = {a[t - 1]:.2f}<br>h<sub>{t}</sub> = tanh({a[t - 1]:.2f}) = {h[t - 1]:.2f}"
+        f"a<sub>{t}</sub> = {_factor(x[t - 1], 0)}·{_factor(W_x)} + "
+        f"{_factor(before, 3)}·{_factor(W_h)} + {_factor(b)} = {a[t - 1]:z.3f}<br>"
+        f"h<sub>{t}</sub> = tanh({a[t - 1]:z.3f}) = {h[t - 1]:z.3f}"
     )
     heads = "".join(f"<th scope=col>{head}</th>" for head in "txahoy")
     rows = "".join(

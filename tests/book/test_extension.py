@@ -138,7 +138,8 @@ def test_the_books_own_corrections_are_in_order():
 
 
 @pytest.mark.parametrize(
-    ("n_words", "n_cells", "minutes"), [(1500, 0, 10), (1500, 20, 25), (450, 3, 5)]
+    ("n_words", "n_cells", "minutes"),
+    [(1500, 0, 10), (1500, 20, 25), (400, 3, 5), (1501, 0, 15)],
 )
 def test_reading_time_is_words_and_cells(n_words, n_cells, minutes):
     cells = [prose("word " * n_words), *[code()] * n_cells]
@@ -150,7 +151,7 @@ def test_even_a_short_chapter_takes_some_time():
 
 
 def test_sources_stored_as_lines_are_counted_alike():
-    lines = prose(["one two\n", "three " * 1500])
+    lines = prose(["one two\n", "three " * 1498])
     assert byline.minutes_to_read({"cells": [lines]}) == 10
     assert notebooks.text(["a\n", "b"]) == notebooks.text("a\nb") == "a\nb"
 

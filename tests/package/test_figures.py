@@ -8,7 +8,12 @@ import torch
 from unrolled.evaluation.dynamics import portrait
 from unrolled.figures.diagrams import draw_elman_jordan, draw_unrolled
 from unrolled.figures.flip_flop import plot_courses, plot_portraits
-from unrolled.figures.plots import plot_lines, plot_squash, plot_states
+from unrolled.figures.plots import (
+    plot_fixed_points,
+    plot_lines,
+    plot_squash,
+    plot_states,
+)
 from unrolled.figures.style import DARK, DARK_MIME, DASHES, LIGHT, rc, themed
 from unrolled.layers.recurrent import RNNCell
 
@@ -24,12 +29,15 @@ def portraits():
     cell = RNNCell(2, 2)
     with torch.no_grad():
         cell.W_h.copy_(2 * torch.eye(2)), cell.b.zero_()
-    return plot_portraits({"a": portrait(cell, torch.zeros(3, 2), n_grid=11)})
+    shown = portrait(cell, torch.zeros(3, 2), n_grid=11)
+    labels = ["+"] * len(shown.basins.points)
+    return plot_portraits({"a": shown}, answers={"a": labels})
 
 
 DRAWINGS = {
     "lines": two_lines,
     "squash": lambda: plot_squash([5, 0.1, -0.5]),
+    "fixed points": lambda: plot_fixed_points(start=0.1, weights=(2.0, 0.9)),
     "states": lambda: plot_states([1, 0, -1], {"h": [0.9, 0.9, -0.9]}),
     "unrolled": lambda: draw_unrolled(n_steps=2),
     "elman and jordan": draw_elman_jordan,

@@ -95,10 +95,25 @@ def test_live_follows_its_controls():
     assert readout == pytest.approx([GAIN * h for h in states], abs=2e-4)
     find(box, "step").value = 3
     html = next(w for w in box.children if isinstance(w, ipywidgets.HTML)).value
-    assert f"h<sub>3</sub> = tanh({table(box)[2][2]:.2f}) = {states[2]:.2f}" in html
+    assert f"h<sub>3</sub> = tanh({table(box)[2][2]:.3f}) = {states[2]:.3f}" in html
     find(box, "Network").value = "Wobble: the memory changes sign at every step"
     states = [row[3] for row in table(box)]
     assert states == pytest.approx(expected(orders, 4, -2, 0), abs=5e-5)
+
+
+def test_live_puts_negative_factors_in_brackets():
+    box = live("unroll-it")
+    changes = {"W_h": -0.5, "b": -0.25, "x_5": "reset", "step": 5}
+    for name, value in changes.items():
+        find(box, name).value = value
+    *_, before, now = expected([1, 0, 0, -1, -1], 4, -0.5, -0.25)
+    a = -4 - 0.5 * before - 0.25
+    html = next(w for w in box.children if isinstance(w, ipywidgets.HTML)).value
+    line = f"(-1)·4.00 + ({before:.3f})·(-0.50) + (-0.25) = {a:.3f}"
+    assert f"{line}<br>h<sub>5</sub> = tanh({a:.3f}) = {now:.3f}" in html
+    find(box, "b").value = -1e-17  # where a slider may end on its way back to zero
+    html = next(w for w in box.children if isinstance(w, ipywidgets.HTML)).value
+    assert " + 0.00 = " in html
 
 
 @pytest.mark.parametrize("make", [lab, lab_files])

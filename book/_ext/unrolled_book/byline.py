@@ -1,5 +1,6 @@
 """Under a chapter's title: how long it takes to read and to run."""
 
+import math
 from pathlib import Path
 
 from docutils import nodes
@@ -17,7 +18,7 @@ def minutes_to_read(notebook: dict) -> int:
     prose = (notebooks.text(c["source"]) for c in cells if c["cell_type"] == "markdown")
     words = sum(len(text.split()) for text in prose)
     code = sum(cell["cell_type"] == "code" for cell in cells)
-    return 5 * round((words / WORDS_A_MINUTE + code * MINUTES_A_CELL) / 5)
+    return 5 * math.ceil((words / WORDS_A_MINUTE + code * MINUTES_A_CELL) / 5)
 
 
 def add_byline(app: Sphinx, doctree: nodes.document) -> None:

@@ -106,7 +106,7 @@ class Ledger(SphinxDirective):
             for name in ("Statement", "Measured", "Slide", "Verdict", "Where")
         )
         table = (
-            '<div class="ledger full-width" tabindex="0" role="region" aria-label="Claims ledger">'
+            '<div class="ledger" tabindex="0" role="region" aria-label="Claims ledger">'
             f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
             "</table></div>"
         )
@@ -115,7 +115,8 @@ class Ledger(SphinxDirective):
     def _claim(self, entry: Entry) -> str:
         claim = entry.claim
         numbers = "<br>".join(
-            f"{escape(k)}: {pretty(v)}" for k, v in claim["measured"].items()
+            f"{escape(name)}: {pretty(claim['measured'][name])}"
+            for name in claim["order"]
         )
         return self._row(
             f"ledger-{claim['id']}",

@@ -40,6 +40,8 @@ def drop_thebe(app: Sphinx, _: Config) -> None:
     """Undo what sphinx-thebe registered, before it acts."""
     for listeners in app.events.listeners.values():
         listeners[:] = [x for x in listeners if x.handler.__module__ != "sphinx_thebe"]
+    styles = app.registry.css_files
+    styles[:] = [style for style in styles if style[0] != "sphinx-thebe.css"]
 
 
 def setup(app: Sphinx) -> None:

@@ -199,13 +199,16 @@
     refresh();
     return { root, go, stop, get index() { return index; },
       setCount(m) { n = m; go(index); },
-      /** Arrow keys, Home and End on a region of its own: Left and Right step. */
+      /** Left, Right, Home and End step, wherever the focus is in a region, but for
+       * what has a use of its own for them: the controls named here, and a table. */
       keys(region) {
+        const own = 'select, textarea, input:not([type="checkbox"]), .lab-details';
         region.addEventListener('keydown', (event) => {
           const to = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: n - 1 };
-          const plain = !(event.ctrlKey || event.metaKey || event.altKey);
-          if (event.target !== region || !plain || !(event.key in to)) return;
+          const plain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
+          if (!plain || !(event.key in to) || event.target.closest(own)) return;
           event.preventDefault();
+          event.stopPropagation(); // a page may turn its leaves by these keys
           stop();
           go(to[event.key]);
         });

@@ -14,7 +14,12 @@
   const GAIN = 3; // V of the one-unit network: large enough for ŷ near 0 or 1
   const SURE = 0.75; // below this, a right answer counts as unsure
   const [SHORTEST, LONGEST] = [2, 16];
-  const ORDERS = [1, 0, 0, -1, 0, 1, 0, 0];
+  const SIGNALS = [
+    { id: 'mixed', text: 'set, \u2013, \u2013, reset, \u2013, set, \u2013, \u2013',
+      x: [1, 0, 0, -1, 0, 1, 0, 0], shift: 3 }, // a second wire is so many steps ahead
+    { id: 'silence', text: 'set, then fifteen silent steps',
+      x: [1, ...Array(15).fill(0)], shift: 0 },
+  ];
   const PRESETS = [
     { id: 'latch', text: 'Latch: remembers the last set or reset', W_x: 4, W_h: 2, b: 0 },
     { id: 'echo', text: 'Fading echo: remembers, and slowly forgets', W_x: 1, W_h: 0.7, b: 0 },
@@ -24,8 +29,35 @@
   ];
   const NAMES = { 1: 'set', 0: 'nothing', '-1': 'reset' };
 
+  /** Where one unit comes to rest in silence: the attracting h with h = tanh(w h + b).
+   *
+   * g(h) = tanh(w h + b) - h is positive at -1 and negative at 1. For w > 1 it rises
+   * between two turning points, and the state is drawn to a crossing left or right of
+   * them. Otherwise g falls and crosses once; a steep fall throws the state to and fro
+   * for ever, and it never rests.
+   */
+  function restingValues(w, b) {
+    const g = (h) => tanh(w * h + b) - h;
+    function crossing(low, high) {
+      for (let i = 0; i < 60; i += 1) {
+        const mid = (low + high) / 2;
+        if (g(mid) > 0) low = mid; else high = mid;
+      }
+      return (low + high) / 2;
+    }
+    if (w > 1) {
+      const turn = Math.atanh(Math.sqrt(1 - 1 / w)); // in w h + b
+      const [left, right] = [(-turn - b) / w, (turn - b) / w];
+      return [...(g(left) < 0 ? [crossing(-1, left)] : []),
+        ...(g(right) > 0 ? [crossing(right, 1)] : [])];
+    }
+    const h = crossing(-1, 1);
+    return w >= -1 || -w * (1 - h * h) < 1 ? [h] : [];
+  }
+
   /** All the numbers of a run: every list has one row for each time step.
    *
+   * rests are the resting values of a network with one unit, and null for others.
    * truth is the last order so far, per channel: 1 set, -1 reset, 0 none yet.
    * verdict compares ŷ with it: 'right', 'unsure', 'wrong', or '' with no truth.
    */
@@ -49,7 +81,7 @@
       const row = { from_x, from_h, a, h, o, y, truth, verdict };
       for (const key of Object.keys(run)) run[key].push(row[key]);
     }
-    return run;
+    return { ...run, rests: b.length === 1 ? restingValues(W_h[0][0], b[0]) : null };
   }
 
   const oneUnit = ({ W_x, W_h, b }) =>
@@ -61,16 +93,17 @@
     const weights = { ...PRESETS[0] };
     const most = trained ? Math.max(1, trained.W_x.length) : 1;
     let net = oneUnit(weights);
-    let orders; // T rows, one order for each channel that any network has
+    let signal = SIGNALS[0]; // the orders chosen last
+    let orders; // T rows, one order for each wire that any network has
     let run;
     let hide = false;
     let changed = []; // states that the last change of an input moved
     let shape = ''; // of the order pad, to know when to rebuild it
     let pads = [];
 
-    const startOrders = () => ORDERS.map((_, t) =>
-      Array.from({ length: most }, (_unused, k) => ORDERS[(t + 3 * k) % ORDERS.length]));
-    orders = startOrders();
+    const ordersOf = ({ x, shift }) => x.map((_, t) =>
+      Array.from({ length: most }, (_unused, k) => x[(t + shift * k) % x.length]));
+    orders = ordersOf(signal);
 
     // ---- controls ----
 
@@ -79,6 +112,9 @@
         ...(trained ? [['trained', 'Trained network with two units']] : []),
         ['own', 'Your own weights']],
       value: 'latch', onChange: choose });
+    const signals = tools.select({ label: 'Orders',
+      options: [...SIGNALS.map((s) => [s.id, s.text]), ['own', 'Your own orders']],
+      value: signal.id, onChange: chooseSignal });
     const weight = (name, label, reach) => tools.slider({ label, min: -reach, max: reach,
       step: 0.05, value: weights[name],
       onInput: (v) => { weights[name] = v; preset.set(matching()); changed = []; update(); } });
@@ -90,12 +126,15 @@
     const sliderRow = el('div', { class: 'lab-sliders' },
       ...Object.values(sliders).map((s) => s.root));
     const matrices = el('div', { class: 'lab-matrices' });
+    const sorting = el('p', { class: 'lab-note' }, 'No unit belongs to one wire by design; ',
+      sym('V'), ' sorts them out.');
+    const trainedBox = el('div', { class: 'lab-trained' }, matrices, sorting);
     const steps = tools.stepper({ count: orders.length, onStep: () => draw() });
-    const more = tools.button({ text: '+ Add a step', onClick: () => resize(1) });
-    const less = tools.button({ text: '\u2212 Remove a step', onClick: () => resize(-1) });
+    const more = tools.button({ text: 'Add a step', onClick: () => resize(1) });
+    const less = tools.button({ text: 'Remove a step', onClick: () => resize(-1) });
     const again = tools.button({ text: 'Start over', onClick: restart });
     const predict = tools.checkbox({ label: 'Hide later steps: I predict',
-      onChange: (yes) => { hide = yes; draw(); } });
+      onChange: (yes) => { hide = yes; changed = []; update(); } });
 
     // ---- the figure ----
 
@@ -103,20 +142,25 @@
     const padBox = el('div', { class: 'lab-pads' });
     const plotSvg = svg('svg', { role: 'img' });
     const band = el('div', { class: 'lab-band' }); // behind the present step
+    const rests = el('div', { class: 'lab-rests', 'aria-hidden': 'true' });
+    const strip = el('div', { class: 'lab-strip', onclick: (event) => {
+      const { step } = event.target.dataset;
+      if (step !== undefined) { steps.stop(); steps.go(Number(step)); }
+    } }, band, chainSvg, padBox, rests, plotSvg);
     const chain = el('div', { class: 'lab-scroll lab-chain', tabindex: 0, role: 'region',
       'aria-label': `${tools.title}: the unrolled network. Left and right arrows step.` },
-    band, chainSvg, padBox, plotSvg);
+    strip);
     const note = el('p', { class: 'lab-note' });
     const worked = el('div', { class: 'lab-worked' });
     const live = tools.liveRegion();
     const data = tools.table({ caption: `${tools.title}: every number of the run` });
-    steps.keys(chain);
+    steps.keys(root);
     root.append(
       el('div', { class: 'lab-row' }, preset.root, predict.root),
-      sliderRow, matrices,
-      el('div', { class: 'lab-row' }, steps.root,
+      sliderRow, trainedBox,
+      el('div', { class: 'lab-row' }, signals.root,
         el('div', { class: 'lab-group' }, more.root, less.root, again.root)),
-      chain, note, worked, data.root, live.root);
+      chain, note, steps.root, worked, data.root, live.root);
 
     // ---- what the controls do ----
 
@@ -137,12 +181,17 @@
       update();
       steps.setCount(orders.length);
     }
+    function chooseSignal(id) {
+      const found = SIGNALS.find((s) => s.id === id);
+      if (!found) return; // the reader's own orders are made below the chain
+      signal = found;
+      restart();
+    }
     function restart() {
-      orders = startOrders();
-      preset.set('latch');
-      predict.set(hide = false);
-      choose('latch');
+      orders = ordersOf(signal);
+      changed = [];
       steps.stop();
+      update();
       steps.setCount(orders.length);
       steps.go(0);
     }
@@ -154,14 +203,17 @@
       const moved = run.h.map((h_t, s) => Math.max(...h_t.map((v, j) =>
         Math.abs(v - before[s][j]))));
       changed = moved.map((d) => d >= 0.005);
-      const most_t = moved.indexOf(Math.max(...moved));
+      const far = Math.max(...moved);
       const same = moved.slice(0, t).every((d) => d === 0);
       const earlier = t === 0 ? '' : t === 1 ? ' The state of step 1 stays as it was.'
         : ` The states of steps 1 to ${t} stay as they were.`;
+      const later = hide && steps.index < orders.length - 1
+        ? ' can move: which do, and how far?'
+        : ` move, by up to ${fmt(far)} at step ${moved.indexOf(far) + 1}; \u0394 marks `
+          + 'those that move visibly.';
       // Only say what was measured: `same` is computed, not assumed.
       note.textContent = `The input at step ${t + 1} is now ${NAMES[order]}.`
-        + `${same ? earlier : ''} From step ${t + 1} on they move, by up to `
-        + `${fmt(moved[most_t])} at step ${most_t + 1}; \u0394 marks those that move visibly.`;
+        + `${same ? earlier : ''} From step ${t + 1} on the states${later}`;
       draw(note.textContent);
     }
 
@@ -172,7 +224,7 @@
       const E = net.W_x.length;
       run = compute({ ...net, x: orders.map((row) => row.slice(0, E)) });
       sliderRow.hidden = net === trained;
-      matrices.hidden = net !== trained;
+      trainedBox.hidden = net !== trained;
       if (net === trained && !matrices.childElementCount) {
         for (const [name, W] of Object.entries({ W_x: net.W_x, W_h: net.W_h, b: [net.b],
           V: net.V, c: [net.c] })) matrices.append(matrix(name, W));
@@ -180,8 +232,13 @@
       more.off(orders.length >= LONGEST);
       less.off(orders.length <= SHORTEST);
       buildPads(E);
+      const all = JSON.stringify(orders);
+      const found = SIGNALS.find((s) => JSON.stringify(ordersOf(s)) === all);
+      signals.set(found ? found.id : 'own');
       if (!changed.length) {
-        note.textContent = 'Change an order below any step: which states move, and which cannot?';
+        note.textContent = net !== trained && found && found.id === 'silence'
+          ? 'Move the memory weight: when does the state fade, and when does it hold?'
+          : 'Change an order below any step: which states move, and which cannot?';
       }
       draw();
     }
@@ -191,7 +248,7 @@
       el('span', { style: `grid-template-columns: repeat(${W[0].length}, auto)` },
         ...W.flat().map((v) => el('span', {}, fmt(v)))));
 
-    const channel = (k, E) => (E > 1 ? `, switch ${k + 1}` : '');
+    const wire = (k, E) => (E > 1 ? `, wire ${k + 1}` : '');
 
     function buildPads(E) {
       if (shape !== `${E} ${orders.length}`) {
@@ -200,9 +257,9 @@
         padBox.replaceChildren();
         for (let k = 0; k < E; k += 1) {
           padBox.append(el('div', { class: 'lab-pad-name', 'aria-hidden': 'true' },
-            E > 1 ? `switch ${k + 1}` : 'order'));
+            E > 1 ? `wire ${k + 1}` : 'order'));
           for (let t = 0; t < orders.length; t += 1) {
-            const pad = tools.radios({ legend: `Input at step ${t + 1}${channel(k, E)}`,
+            const pad = tools.radios({ legend: `Input at step ${t + 1}${wire(k, E)}`,
               options: [[1, 'set', 'lab-plus'], [0, 'nothing'], [-1, 'reset', 'lab-minus']],
               value: orders[t][k], onChange: (order) => give(t, k, order) });
             pads.push({ ...pad, t, k });
@@ -213,22 +270,22 @@
       for (const pad of pads) pad.set(orders[pad.t][pad.k]);
     }
 
-    const GUTTER = 62; // left of step 1: names of the rows, and h_0
-    const PILL = { w: 42, h: 28, gap: 32 };
+    const GUTTER = 56; // left of step 1: names of the rows, and h_0
+    const PILL = { w: 41, h: 28, gap: 32 };
 
     function draw(say) {
       const now = steps.index;
       const T = orders.length;
       const room = chain.clientWidth - 8 - GUTTER;
-      const column = Math.min(112, Math.max(78, Math.floor(room / T)));
+      const column = Math.min(112, Math.max(70, Math.floor(room / T)));
       const centre = (t) => GUTTER + column * (t + 0.5);
       const view = { now, T, column, centre, width: GUTTER + column * T,
         shown: (t) => !hide || t <= now };
-      band.style.left = `${centre(now) - column / 2 + 5}px`; // 3 of them the padding
+      strip.style.width = `${view.width}px`;
+      band.style.left = `${centre(now) - column / 2 + 2}px`;
       band.style.width = `${column - 4}px`;
       drawChain(view);
       padBox.style.gridTemplateColumns = `${GUTTER}px repeat(${T}, ${column}px)`;
-      padBox.style.width = `${view.width}px`;
       drawPlot(view);
       const summary = drawWorked(view);
       drawTable(view);
@@ -238,6 +295,11 @@
         chain.scrollLeft = left - (chain.clientWidth - column) / 2;
       }
     }
+
+    /** Each step's column, to click on; above everything, and so drawn last. */
+    const columns = ({ T, column, centre }, height) => Array.from({ length: T }, (_, t) =>
+      svg('rect', { class: 'lab-hit', 'data-step': t, x: centre(t) - column / 2 + 2, y: 0,
+        width: column - 4, height, rx: 8 }));
 
     function arrow(path, tip, turn, isNow) {
       const mark = isNow ? ' lab-now' : '';
@@ -261,7 +323,8 @@
         transform: `translate(${x} ${y})` }) : null;
     }
 
-    function drawChain({ now, T, centre, width, shown }) {
+    function drawChain(view) {
+      const { now, T, centre, width, shown } = view;
       const [E, D] = [net.W_x.length, net.b.length];
       const O = net.c.length;
       const stack = (n, top) => Array.from({ length: n }, (_, j) => top + PILL.gap * (j + 0.5));
@@ -302,7 +365,7 @@
             `${x} ${yTop + O * PILL.gap}`, -90, here),
           svg('rect', { class: `lab-box${here ? ' lab-now' : ''}`, x: x - boxW / 2, y: hTop,
             width: boxW, height: boxH, rx: 16 }),
-          edge('W', 'h', net.W_h[0][0], (from + to - 4) / 2, mid - 10, 'lab-mid'),
+          edge('W', 'h', net.W_h[0][0], (from + to) / 2 - 1, mid - 15, 'lab-mid'),
           edge('W', 'x', net.W_x[0][0], x + 6, hTop + boxH + 20, ''),
           edge('V', undefined, net.V[0][0], x + 6, hTop - 16, ''));
         if (changed[t] && shown(t)) {
@@ -323,7 +386,7 @@
         });
       }
       setSize(chainSvg, width, height);
-      chainSvg.replaceChildren(...parts.filter(Boolean));
+      chainSvg.replaceChildren(...parts.filter(Boolean), ...columns(view, height));
       chainSvg.setAttribute('aria-label', `${T} copies of one cell in a row, with the same `
         + `weights. Each takes its input from below and the state from its left. States: `
         + run.h.map((h_t, t) => (shown(t) ? h_t.map((v) => fmt(v)).join(' and ') : 'hidden'))
@@ -345,8 +408,9 @@
       { dash: '9 3 2 3', d: 'M0 -5 L5 0 L0 5 L-5 0 Z', word: 'diamonds' },
     ];
 
-    function drawPlot({ now, T, centre, width, shown }) {
-      const [top, tall] = [16, 84];
+    function drawPlot(view) {
+      const { now, T, centre, width, shown } = view;
+      const [top, tall] = [16, 96];
       const y = (v) => top + ((1 - v) * tall) / 2;
       const D = net.b.length;
       const parts = [];
@@ -357,6 +421,19 @@
       }
       parts.push(svg('text', { x: 6, y: y(0), class: 'lab-quiet',
         'dominant-baseline': 'central' }, ...svgSym('h', 't')));
+      const found = shown(T - 1) ? run.rests : null; // they tell how the run ends
+      rests.style.width = `${Math.min(width, chain.clientWidth - 6)}px`;
+      rests.replaceChildren();
+      if (found) {
+        for (const h of found) {
+          parts.push(svg('line', { class: 'lab-rest', x1: GUTTER, x2: width, y1: y(h), y2: y(h) }));
+        }
+        rests.append(...(found.length ? found : [0]).map((h) => {
+          const above = h < -0.6 || (h > 0.005 && h < 0.6); // in the plot, and apart
+          return el('span', { style: `top: ${y(h) + (above ? -21 : 6)}px` },
+            found.length ? `rests at ${fmt(h)}` : 'never rests');
+        }));
+      }
       for (let j = 0; j < D; j += 1) {
         const style = SHAPES[j % SHAPES.length];
         const paint = `var(--lab-series-${(j % 4) + 1})`;
@@ -374,23 +451,32 @@
             'dominant-baseline': 'central' }, `unit ${j + 1}`));
         }
       }
-      setSize(plotSvg, width, tall + (D > 1 ? 46 : 28));
-      plotSvg.replaceChildren(...parts);
+      const height = tall + (D > 1 ? 46 : 28);
+      setSize(plotSvg, width, height);
+      plotSvg.replaceChildren(...parts, ...columns(view, height));
       const last = hide ? now : T - 1;
+      const rest = found && ` In silence it ${found.length
+        ? `rests at ${found.map((h) => fmt(h)).join(' or ')}` : 'never rests'}.`;
       plotSvg.setAttribute('aria-label', `The state over time, between \u22121 and 1: ${net.b.map(
         (_, j) => `${D > 1 ? `unit ${j + 1} (${SHAPES[j % 4].word}) ` : ''}from ${
-          fmt(run.h[0][j])} at step 1 to ${fmt(run.h[last][j])} at step ${last + 1}`).join('; ')}.`);
+          fmt(run.h[0][j])} at step 1 to ${fmt(run.h[last][j])} at step ${last + 1}`)
+        .join('; ')}.${rest || ''}`);
     }
 
     // ---- the worked step ----
 
-    const factor = (v, digits) => (v < 0 ? `(${fmt(v, digits)})` : fmt(v, digits));
+    const DIGITS = 3; // one more than in the chain, so that the reader can check a line
+    const exact = () => (net === trained ? DIGITS : 2); // what the sliders give has two
+    const factor = (v, digits = DIGITS) => {
+      const text = fmt(v, digits);
+      return text.startsWith('\u2212') ? `(${text})` : text;
+    };
     const term = (...children) => el('span', { class: 'lab-term' }, ...children);
     const line = (left, ...right) => [el('span', {}, left), el('span', {}, ...right)];
 
     /** Sum of v[i] W[i][j] with its numbers, as a list of terms. */
     const products = (v, W, j, digits) => v.map((v_i, i) =>
-      `${factor(v_i, digits)}\u00b7${factor(W[i][j])}`);
+      `${factor(v_i, digits)}\u00b7${factor(W[i][j], exact())}`);
 
     function sum(terms) {
       return terms.map((text, i) => term(i ? '+\u00a0' : '', text, '\u00a0'));
@@ -401,7 +487,7 @@
       const [x_t, D] = [orders[now].slice(0, net.W_x.length), net.b.length];
       const before = now ? run.h[now - 1] : net.b.map(() => 0);
       const at = (letter, step, j, n) => sym(letter, n > 1 ? `${step},${j + 1}` : step);
-      const result = (v, key) => el('span', { class: 'lab-result', 'data-show': key }, fmt(v));
+      const result = (v, key) => el('span', { class: 'lab-result', 'data-show': key }, fmt(v, DIGITS));
       const times = (...symbols) => term(symbols[0], '\u00b7', symbols[1], '\u00a0');
       const blocks = [];
       blocks.push(el('div', { class: 'lab-eq' },
@@ -409,36 +495,41 @@
           term('+\u00a0', sym('h', now), '\u00b7', sym('W', 'h'), '\u00a0'), term('+\u00a0', sym('b'))),
         ...net.b.flatMap((b_j, j) => line(D > 1 ? at('a', t, j, D) : '', '= ',
           ...sum([...products(x_t, net.W_x, j, 0), ...products(before, net.W_h, j),
-            factor(b_j)]), term('=\u00a0', result(run.a[now][j], `a-${j}`)))),
+            factor(b_j, exact())]), term('=\u00a0', result(run.a[now][j], `a-${j}`)))),
         ...net.b.flatMap((_, j) => line(at('h', t, j, D),
-          `= tanh(${fmt(run.a[now][j])}) = `, result(run.h[now][j], `h-${j}`)))));
+          `= tanh(${fmt(run.a[now][j], DIGITS)}) = `, result(run.h[now][j], `h-${j}`)))));
       const O = net.c.length;
       blocks.push(el('div', { class: 'lab-eq' }, ...net.c.flatMap((c_k, k) => [
         ...line(at('o', t, k, O), '= ', ...(D === 1 ? [times(sym('h', t), sym('V')),
           term('+\u00a0', sym('c'), '\u00a0'), '= '] : []),
-        ...sum([...products(run.h[now], net.V, k), factor(c_k)]),
+        ...sum([...products(run.h[now], net.V, k), factor(c_k, exact())]),
         term('=\u00a0', result(run.o[now][k], `o-${k}`))),
-        ...line(at('\u0177', t, k, O), `= \u03c3(${fmt(run.o[now][k])}) = `,
+        ...line(at('\u0177', t, k, O), `= \u03c3(${fmt(run.o[now][k], DIGITS)}) = `,
           result(run.y[now][k], `y-${k}`)),
       ])));
       const summary = sentence(now, T, x_t, before);
       worked.replaceChildren(el('p', { class: 'lab-says' }, summary), ...blocks,
-        el('p', { class: 'lab-note' }, 'Every number is shown with two decimals and computed '
-          + 'with all of them. ', sym('\u0177', 't'), ' is the probability, according to the '
-          + 'network, that the last order was \u201cset\u201d; the mark above it says whether that is '
-          + `right (\u2713), wrong (\u2717) or unsure (~, below ${SURE} either way).`));
+        el('p', { class: 'lab-note' }, ...(net === trained ? [] : [sym('V'), ' is fixed at ',
+          `${GAIN} and `, sym('c'), ' at 0. ']),
+        'With two answers one score is enough: ', term('\u03c3(', sym('o'), ') = 1/(1 + ',
+          el('i', {}, 'e'), el('sup', {}, '\u2212', el('i', {}, 'o')), '),'),
+        ' the first entry of the softmax of ', term('(', sym('o'), ', 0).'), ' Here ',
+        sym('\u0177', 't'), ' is the probability, according to the network, that the last '
+          + 'order was \u201cset\u201d; the mark above it says whether that is right (\u2713), '
+          + `wrong (\u2717) or unsure (~, below ${SURE} either way). Computed with all `
+          + 'decimals, shown with three (two in the drawing).'));
       return summary;
     }
 
     function sentence(now, T, x_t, before) {
       const E = x_t.length;
-      const list = (values) => values.map((v) => fmt(v)).join(' and ');
-      const inputs = x_t.map((v, k) => `${NAMES[v]}${E > 1 ? ` on switch ${k + 1}` : ''}`);
+      const list = (values) => values.map((v) => fmt(v, DIGITS)).join(' and ');
+      const inputs = x_t.map((v, k) => `${NAMES[v]}${E > 1 ? ` on wire ${k + 1}` : ''}`);
       const answers = run.y[now].map((y_k, k) => {
-        const who = E > 1 ? `Switch ${k + 1}: it` : 'It';
+        const who = E > 1 ? `Wire ${k + 1}: it` : 'It';
         const truth = run.truth[now][k];
         const verdict = run.verdict[now][k];
-        const says = `${who} gives \u201cset\u201d a probability of ${fmt(y_k)}`;
+        const says = `${who} gives \u201cset\u201d a probability of ${fmt(y_k, DIGITS)}`;
         if (truth === undefined) return `${says}.`;
         if (truth === 0) return `${says}; there was no order yet.`;
         const found = orders.slice(0, now + 1).map((row) => row[k]).lastIndexOf(truth) + 1;
@@ -471,6 +562,7 @@
     describe: 'One cell, drawn once for each time step. Every copy has the same weights; what '
       + 'differs is the input from below and the memory from the left.',
     presets: PRESETS,
+    signals: SIGNALS,
     gain: GAIN,
     compute,
     mount,

@@ -190,8 +190,12 @@ def store(source, outputs=True):
         if outputs:
             data = {"text/plain": str(number)}
             cell.outputs = [nbformat.v4.new_output("display_data", data)]
-    record = {"key": chapters.chapter_key(source), "seconds": 1.0, "cores": 2}
-    notebook.metadata["unrolled"] = record
+    notebook.metadata["unrolled"] = {
+        "key": chapters.chapter_key(source),
+        "outputs": chapters.outputs_digest(notebook),
+        "seconds": 1.0,
+        "cores": 2,
+    }
     nbformat.write(notebook, chapters.notebook_of(source))
 
 
@@ -215,6 +219,16 @@ def test_a_chapter_never_run_is_stale_and_out_of_step(source):
 def test_a_chapter_just_run_is_neither(source):
     store(source)
     assert state(source) == (False, False)
+
+
+def test_an_output_changed_by_hand_makes_it_stale(source):
+    store(source)
+    path = chapters.notebook_of(source)
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    code[0].outputs[0].data["text/plain"] = "better"
+    nbformat.write(notebook, path)
+    assert state(source) == (True, False)
 
 
 def test_a_chapter_whose_notebook_says_nothing_is_stale(source):

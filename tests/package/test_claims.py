@@ -110,6 +110,7 @@ def test_the_record_survives_json_unchanged():
         "id": "two-and-two",
         "sentence": SENTENCE,
         "measured": {"sum": 4.0},
+        "order": ["sum"],
         "source": "003:26",
         "verdict": "rumour",
     }

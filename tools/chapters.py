@@ -153,7 +153,7 @@ def synchronise(source: Path) -> None:
         (c for c in fresh.cells if c.cell_type == "code"), outputs, strict=True
     ):
         cell.outputs, cell.execution_count = old.outputs, old.execution_count
-    fresh.metadata["unrolled"] = stored.metadata["unrolled"]
+    fresh.metadata = stored.metadata | fresh.metadata
     _write(fresh, notebook_of(source))
 
 

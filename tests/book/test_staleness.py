@@ -279,6 +279,18 @@ def test_bringing_into_step_takes_the_words_and_keeps_the_outputs(source):
     assert "A new paragraph." in chapters.notebook_of(source).read_text()
 
 
+def test_bringing_into_step_keeps_what_the_kernel_said_of_itself(source):
+    store(source)
+    path = chapters.notebook_of(source)
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata["language_info"] = {"name": "python", "version": "3.11"}
+    nbformat.write(notebook, path)
+    source.write_text(source.read_text().replace("Words.", "Other words."))
+    chapters.synchronise(source)
+    assert nbformat.read(path, as_version=4).metadata.language_info.name == "python"
+    assert state(source) == (False, False)
+
+
 # ---- layout of the code ----
 
 UGLY = """Words  with `a = f( 1 )`  and two trailing spaces<>

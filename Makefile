@@ -1,11 +1,14 @@
 # Unrolled. `make` alone prints this help; `make book` and `make test` do everything.
 
-PYTHON ?= python3
 VENV   := .venv
-BIN    := $(VENV)/bin
 ifeq ($(OS),Windows_NT)
 BIN    := $(VENV)/Scripts
+PYTHON ?= python
+else
+BIN    := $(VENV)/bin
+PYTHON ?= python3
 endif
+export PYTHONUTF8 := 1
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 BUILD  := $(BIN)/jupyter-book build . --toc book/_toc.yml -W -n --keep-going
 CHAPTER ?=
@@ -53,8 +56,8 @@ bench: $(VENV)/dev ## measure speeds as ratios to the reference implementations
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/bench.py
 
 recipes: $(VENV)/book ## re-make the long experiments (RECIPE=flip_flop for one)
-	@for name in $(or $(RECIPE),$$($(BIN)/unrolled run --names)); do \
-	  $(BIN)/unrolled run $$name || exit 1; done
+	@names="$(RECIPE)"; [ -n "$$names" ] || names=$$($(BIN)/unrolled run --names) || exit 1; \
+	  for name in $$names; do $(BIN)/unrolled run $$name || exit 1; done
 
 dist: book ## pack the built book and the notebooks as zips in dist/
 	@$(BIN)/python tools/dist.py
@@ -68,7 +71,8 @@ $(VENV)/book: requirements.txt code/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed; say make PYTHON=python3.12"; exit 1; }
 	@echo "Making the environment in $(VENV); this takes a few minutes, once."
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || \
+	  { echo "Could not make $(VENV); on Debian and Ubuntu: apt install python3-venv"; exit 1; }
 	@$(PIP) install $$(grep '^torch==' requirements.txt)
 	@$(PIP) install -r requirements.txt
 	@touch $@

@@ -78,7 +78,7 @@ def main() -> None:
         }
     OUT.parent.mkdir(exist_ok=True)
     record = {"torch": torch.__version__, "threads": 1, "rounds": ROUNDS, "rows": rows}
-    OUT.write_text(json.dumps(record, indent=1) + "\n")
+    OUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print("\nours over theirs, 1 is as fast, higher is faster")
     for name, row in rows.items():
         low, high = row["quartiles"]

@@ -7,7 +7,6 @@ of a recipe it uses, or a pinned version changed since it was run; it is *out of
 when only its words differ.
 """
 
-import ast
 import hashlib
 import json
 import os
@@ -15,7 +14,6 @@ import re
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Annotated
 
@@ -23,9 +21,10 @@ import jupytext
 import nbformat
 import typer
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from tqdm import tqdm
+
+from unrolled.recipes._sources import digest, imported_modules
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
@@ -54,19 +53,6 @@ def read_source(source: Path) -> NotebookNode:
     return jupytext.read(source)
 
 
-def imported_modules(code: str, package: Path = PACKAGE) -> set[Path]:
-    """Return the files of the package that ``code`` imports, followed to the end."""
-    found: set[Path] = set()
-    todo = [code]
-    while todo:
-        for name in _imports(todo.pop()):
-            for path in _files(name, package):
-                if path not in found:
-                    found.add(path)
-                    todo.append(path.read_text())
-    return found
-
-
 def chapter_key(source: Path, *, root: Path = ROOT) -> str:
     """Return a digest of everything that a chapter's outputs depend on."""
     code = [c.source for c in read_source(source).cells if c.cell_type == "code"]
@@ -83,13 +69,12 @@ def chapter_key(source: Path, *, root: Path = ROOT) -> str:
         if path.is_file()
     }
     pins = re.findall(
-        rf"^(?:{'|'.join(PINNED)})==.*$", (root / "requirements.txt").read_text(), re.M
+        rf"^(?:{'|'.join(PINNED)})==.*$",
+        (root / "requirements.txt").read_text(encoding="utf-8"),
+        re.M,
     )
-    digest = hashlib.sha256(json.dumps([code, sorted(pins)]).encode())
-    for path in sorted(files):
-        digest.update(f"\n{path.relative_to(root).as_posix()}\n".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    rest = [code, sorted(pins), digest(files, root)]
+    return hashlib.sha256(json.dumps(rest).encode()).hexdigest()
 
 
 def outputs_digest(notebook: NotebookNode) -> str:
@@ -104,9 +89,8 @@ def is_stale(source: Path) -> bool:
         return True
     stored = nbformat.read(notebook_of(source), as_version=4)
     record = stored.metadata.get("unrolled", {})
-    return record.get("key") != chapter_key(source) or record.get(
-        "outputs"
-    ) != outputs_digest(stored)
+    expected = (chapter_key(source), outputs_digest(stored))
+    return (record.get("key"), record.get("outputs")) != expected
 
 
 def is_out_of_step(source: Path) -> bool:
@@ -120,7 +104,7 @@ def is_out_of_step(source: Path) -> bool:
 
 def execute(source: Path) -> float:
     """Run ``source`` in a fresh kernel, write its notebook, return the seconds."""
-    notebook = _numbered(read_source(source))
+    key, notebook = chapter_key(source), _numbered(read_source(source))
     client = NotebookClient(
         notebook,
         timeout=600,
@@ -132,8 +116,12 @@ def execute(source: Path) -> float:
     seconds = time.perf_counter() - start
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # when it ran is nobody's business
+    if chapter_key(source) != key:
+        raise RuntimeError(
+            f"{source.name}, or what it imports, changed while it ran: run it again"
+        )
     notebook.metadata["unrolled"] = {
-        "key": chapter_key(source),
+        "key": key,
         "outputs": outputs_digest(notebook),
         "seconds": round(seconds, 1),
         "cores": os.cpu_count(),
@@ -152,6 +140,8 @@ def synchronise(source: Path) -> None:
     for cell, old in zip(
         (c for c in fresh.cells if c.cell_type == "code"), outputs, strict=True
     ):
+        if cell.source != old.source:
+            raise ValueError(f"{source.name} has other code than was run: execute it")
         cell.outputs, cell.execution_count = old.outputs, old.execution_count
     fresh.metadata = stored.metadata | fresh.metadata
     _write(fresh, notebook_of(source))
@@ -160,7 +150,10 @@ def synchronise(source: Path) -> None:
 def format_code(source: Path) -> bool:
     """Lay out the code cells of ``source`` as ruff does; say whether any changed."""
     text = source.read_text(encoding="utf-8")
-    formatted = CELL.sub(lambda m: m["head"] + _ruff(m["code"]) + "```", text)
+    try:
+        formatted = CELL.sub(lambda m: m["head"] + _ruff(m["code"]) + "```", text)
+    except ValueError as error:
+        raise ValueError(f"{source.name}: {error}") from error
     if formatted != text:
         source.write_text(formatted, encoding="utf-8")
     return formatted != text
@@ -173,7 +166,6 @@ def main(
     force: Annotated[
         bool, typer.Option(help="Run them even if nothing changed.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="How many to run at once.")] = 1,
     layout: Annotated[
         bool,
         typer.Option("--format", help="Only lay out the code cells, as ruff does."),
@@ -205,36 +197,15 @@ def main(
         typer.echo("Every chapter is up to date.")
         return
     failed = []
-    with ProcessPoolExecutor(max_workers=jobs) as pool:
-        runs = {pool.submit(execute, source): source for source in stale}
-        for run in (bar := tqdm(as_completed(runs), total=len(runs), unit="chapter")):
-            name = runs[run].stem
-            try:
-                bar.write(f"{name}: ran in {run.result():.1f} s")
-            except CellExecutionError as error:
-                failed.append(name)
-                bar.write(f"{name}: FAILED\n{error}")
+    for source in (bar := tqdm(stale, unit="chapter")):
+        bar.set_description(source.stem)
+        try:
+            bar.write(f"{source.stem}: ran in {execute(source):.1f} s")
+        except Exception as error:  # a cell that failed, a time-out, a dead kernel
+            failed.append(source.stem)
+            bar.write(f"{source.stem}: FAILED\n{type(error).__name__}: {error}")
     if failed:
         sys.exit(f"not written: {', '.join(failed)}")
-
-
-def _imports(code: str) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {n for n in names if n == "unrolled" or n.startswith("unrolled.")}
-
-
-def _files(name: str, package: Path) -> list[Path]:
-    """Return the file of the module ``name`` and of every package it lies in."""
-    files, here = [package / "__init__.py"], package
-    for part in name.split(".")[1:]:
-        here = here / part
-        files += [here / "__init__.py", here.with_suffix(".py")]
-    return [path for path in files if path.is_file()]
 
 
 def _plain(cell: str) -> str:
@@ -245,8 +216,15 @@ def _plain(cell: str) -> str:
 def _ruff(code: str) -> str:
     command = [Path(sys.executable).parent / "ruff", "format", "-q", "-"]
     ran = subprocess.run(
-        command, input=code, capture_output=True, text=True, cwd=ROOT, check=True
+        command,
+        input=code,
+        capture_output=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        check=False,
     )
+    if ran.returncode:
+        raise ValueError(f"ruff cannot lay out this cell:\n{code}\n{ran.stderr}")
     return ran.stdout
 
 

@@ -37,7 +37,9 @@ def stages() -> list[Stage]:
     pytest = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     build = "build . --toc book/_toc.yml -W -n --keep-going -q".split()
     nbval = [*pytest, "--nbval-lax", "--nbval-cell-timeout=300", "-W", "default"]
-    notebooks = sorted(map(str, (ROOT / "chapters").glob("*.ipynb")))
+    sources = sorted((ROOT / "chapters").glob("[0-9][0-9]-*.md"))
+    notebooks = [str(source.with_suffix(".ipynb")) for source in sources]
+    at_once = ["-n", "2", "--dist", "loadfile", "--durations=5"]
     ruff, mypy = str(BIN / "ruff"), str(BIN / "mypy")
     return [
         Stage(name="lint", command=[ruff, "check", "-q", "."], fast=True),
@@ -51,7 +53,7 @@ def stages() -> list[Stage]:
         Stage(name="slow tests", command=[*pytest, "-m", "slow"]),
         Stage(name="build", command=[str(BIN / "jupyter-book"), *build]),
         Stage(name="pages", command=[*pytest, "-m", "built and not browser"]),
-        Stage(name="chapters", command=[*nbval, *notebooks]),
+        Stage(name="chapters", command=[*nbval, *at_once, *notebooks]),
         Stage(name="browser", command=[*pytest, "-m", "browser"], needs="chromium"),
     ]
 

@@ -1,3 +1,5 @@
 """Sequence models, from recurrence to attention: the code behind the book."""
 
-__version__ = "0.1.0"
+from importlib.metadata import version
+
+__version__ = version("unrolled")

@@ -28,7 +28,7 @@ def pretty(value: float, spec: str = "") -> str:
     ``spec`` is a format specification; without one, whole numbers stand in full and
     others with three significant digits.
     """
-    if not spec and 1000 <= abs(value) < 1e6:
+    if not spec and 999.5 <= abs(value) < 1e6:
         value = value if value == round(value) else float(f"{value:.3g}")
     if not spec:
         spec = ",.0f" if value == round(value) and abs(value) < 1e9 else ".3g"
@@ -106,7 +106,11 @@ def claim(
     numbers = {name: _plain(value) for name, value in measured.items()}
     if bad := [name for name, value in numbers.items() if not math.isfinite(value)]:
         raise AssertionError(f"claim {id!r}: {', '.join(bad)} is not a finite number")
-    if not holds(numbers):
+    outcome = holds(numbers)
+    if not hasattr(outcome, "__bool__"):  # a tuple or a generator is always true
+        kind = type(outcome).__name__
+        raise TypeError(f"holds of claim {id!r} must be true or false, got a {kind}")
+    if not outcome:
         raise AssertionError(f"claim {id!r} does not hold: {sentence} {numbers}")
     return Claim(
         id=id, sentence=sentence, measured=numbers, source=source, verdict=verdict

@@ -70,9 +70,10 @@ def run(
             typer.echo(f"{known:12} {summary}")
         return
     try:
-        recipe = load_recipe(name)
+        load_recipe(name)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    typer.echo(f"results in {run_recipe(name, fresh=fresh)}")
-    for path in getattr(recipe, "export", list)():
-        typer.echo(f"model in   {path}")
+    path, *models = run_recipe(name, fresh=fresh)
+    typer.echo(f"results in {path}")
+    for model in models:
+        typer.echo(f"model in   {model}")

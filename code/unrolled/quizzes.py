@@ -68,14 +68,14 @@ def question(
     right: str,
     because: str,
     wrong: Mapping[str, str],
-    holds: bool | None = None,
+    holds: Any = None,
 ) -> Question:
     """Ask ``prompt``: one ``right`` answer, and for every ``wrong`` one a reason.
 
     ``holds`` is the right answer checked by code, where code can; if it is false the
     run fails. Words between backticks are set as code.
     """
-    if holds is False:
+    if holds is not None and not holds:
         raise AssertionError(f"the answer {right!r} to {prompt!r} is not right")
     if right in wrong or len(wrong) < 2:
         raise ValueError(f"{prompt!r} needs two or more wrong answers beside the right")

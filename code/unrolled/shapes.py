@@ -4,7 +4,7 @@ Every tensor in this package is batch-first, and every axis has one letter:
 
     B batch    T target/query position    S source/key position    V vocabulary
     E input or embedding width    D hidden or model width    L layers
-    H heads    K head width, D / H
+    H heads    K head width, D / H    O answers to choose from
 """
 
 import torch
@@ -38,7 +38,9 @@ def check_shape(name: str, x: Tensor, spec: str, **sizes: int) -> None:
 
 def check_dtype(name: str, x: Tensor, weight: Tensor) -> None:
     """Raise ``ValueError`` unless ``x`` can be multiplied by ``weight``."""
-    if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
+    kind = x.device.type
+    cast = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    if x.dtype != weight.dtype and not cast:
         raise ValueError(
             f"{name} is {x.dtype} and the weights are {weight.dtype}: "
             f"convert one of them, as in {name}.to({weight.dtype})"

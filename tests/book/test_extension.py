@@ -13,7 +13,6 @@ from unrolled_book import byline, claims, notebooks, themes
 
 from unrolled.claims import MIME, Claim
 from unrolled.figures.plots import plot_squash
-from unrolled.figures.style import DARK_MIME
 from unrolled.widgets import lab_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,6 +67,7 @@ def write_notebook(path, *cells):
         "nbformat_minor": 5,
     }
     path.write_text(json.dumps(notebook))
+    path.with_suffix(".md").write_text("its source")
     return path
 
 
@@ -92,8 +92,18 @@ def test_a_claim_made_twice_is_named(tmp_path):
     for chapter in ("01-a", "02-b"):
         card = a_claim()._repr_mimebundle_()
         write_notebook(tmp_path / "chapters" / f"{chapter}.ipynb", code(card))
-    with pytest.raises(ValueError, match="claims made twice: two-and-two; an id"):
+    with pytest.raises(
+        ValueError, match="twice: 'two-and-two' in chapters/01-a and chapters/02-b"
+    ):
         claims.all_claims(tmp_path)
+
+
+def test_a_students_copy_of_a_notebook_is_not_a_chapter(tmp_path):
+    card = a_claim()._repr_mimebundle_()
+    chapter = write_notebook(tmp_path / "chapters" / "01-a.ipynb", code(card))
+    chapter.with_name("01-a-Copy1.ipynb").write_text(chapter.read_text())
+    chapter.with_name("Untitled.ipynb").write_text("")
+    assert list(claims.all_claims(tmp_path)) == ["two-and-two"]
 
 
 CORRECTION = """
@@ -180,7 +190,7 @@ def test_a_dark_drawing_is_filed_under_the_name_that_myst_nb_gives_the_light_one
 ):
     figure = plot_squash([1.0])
     for stored in (figure.light, figure.light.splitlines(keepends=True)):
-        bundle = {"image/svg+xml": stored, DARK_MIME: figure.dark}
+        bundle = {"image/svg+xml": stored}
         path = write_notebook(tmp_path / "a.ipynb", code(bundle))
         assert themes.dark_twins(path) == {name_by_myst_nb(figure.light): figure.dark}
 
@@ -189,7 +199,7 @@ def test_a_dark_drawing_is_filed_under_the_name_that_myst_nb_gives_the_light_one
 
 CONF = """
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "unrolled_book"]
-exclude_patterns = ["_build", "*.py"]
+exclude_patterns = ["_build", "*.py", "chapters/*.md"]
 nb_execution_mode = "off"
 mathjax_path = "mathjax/tex-chtml.js"
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -214,6 +224,7 @@ PAGES = {
     "```{toctree}\nchapters/01-a\nbook/claims\nreference\n```\n",
     "book/claims.md": "# Ledger\n\n```{claims-ledger}\n```\n",
     "book/corrections.yml": CORRECTION,
+    "LICENSE": "Ours.\n\nApache License\nVersion 2.0\n",
     "reference.rst": "Code\n====\n\n.. automodule:: tiny_module\n   :members:\n",
     "tiny_module.py": '"""T."""\n\n\ndef cell():\n    """Compute :eq:`rnn-cell`."""\n',
 }
@@ -377,3 +388,29 @@ def test_what_leads_nowhere_fails_the_build(tmp_path, changes, warning):
 def test_the_record_of_a_claim_is_what_the_extension_reads():
     # One name for the output type, whoever writes and whoever reads it.
     assert MIME in a_claim()._repr_mimebundle_()
+
+
+@pytest.mark.slow
+def test_a_new_number_reaches_every_page_and_old_pages_go(tmp_path):
+    quoting = PAGES["index.md"] + "\nIt is {measured}`two-and-two:sum`.\n"
+    write_book(
+        tmp_path,
+        **{"index.md": quoting, "book/old.md": "---\norphan: true\n---\n# Old\n"},
+    )
+    assert build(tmp_path).returncode == 0
+    assert page(tmp_path, "index.html").select_one(".measured").text == "4"
+    assert (tmp_path / "_build/html/book/old.html").is_file()
+    (tmp_path / "book" / "old.md").unlink()
+    notebook = tmp_path / "chapters" / "01-a.ipynb"
+    notebook.write_text(notebook.read_text().replace('"sum": 4.0', '"sum": 5.0'))
+    assert build(tmp_path).returncode == 0
+    assert page(tmp_path, "index.html").select_one(".measured").text == "5"
+    assert not (tmp_path / "_build/html/book/old.html").exists()
+
+
+@pytest.mark.slow
+def test_mathjax_is_carried_whole_with_its_licence(built):
+    carried = built / "_build" / "html" / "_static" / "mathjax"
+    assert (carried / "tex-chtml.js").is_file()
+    assert list((carried / "output" / "chtml" / "fonts" / "woff-v2").glob("*.woff"))
+    assert "Version 2.0" in (carried / "LICENCE.txt").read_text()

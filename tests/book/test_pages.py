@@ -7,7 +7,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
+from unrolled_book import notebooks
 from unrolled_book.claims import all_claims
+
+from unrolled.claims import MIME, pretty
 
 pytestmark = pytest.mark.built
 
@@ -236,9 +239,16 @@ def test_the_ledger_and_the_pages_show_every_stored_claim():
 
 @every_chapter
 def test_numbers_in_prose_are_those_of_the_run(path):
-    measured = soup_of(path).select(".measured")
-    assert measured, f"{name_of(path)} glues no number"
-    assert all(tag.text.strip() for tag in measured)
+    notebook = notebooks.read(ROOT / "chapters" / f"{path.stem}.ipynb")
+    measured = {
+        claim["id"]: claim["measured"] for _, claim in notebooks.outputs(notebook, MIME)
+    }
+    cells = (c for c in notebook["cells"] if c["cell_type"] == "markdown")
+    prose = "\n".join(notebooks.text(cell["source"]) for cell in cells)
+    roles = re.findall(r"\{measured\}`([\w-]+):([^:`]+):?([^`]*)`", prose)
+    expected = [pretty(measured[claim][name], spec) for claim, name, spec in roles]
+    assert expected, f"{name_of(path)} glues no number"
+    assert [tag.text for tag in soup_of(path).select(".measured")] == expected
 
 
 # ---- weight ----

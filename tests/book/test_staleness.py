@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import threading
 
 import nbformat
 import pytest
@@ -80,7 +81,7 @@ def key_of(tree):
     return chapters.chapter_key(tree / "chapters" / "01-title.md", root=tree)
 
 
-def append(path, text="\n# changed\n"):
+def append(path, text="\nchanged = 1\n"):
     path.write_text(path.read_text() + text)
 
 
@@ -177,6 +178,14 @@ def test_no_module_of_the_package_imports_by_dots_which_the_key_cannot_follow():
     assert relative_imports("x = 1\nfrom .style import rc") == [2]
     for path in chapters.PACKAGE.rglob("*.py"):
         assert relative_imports(path.read_text()) == [], path
+
+
+def test_the_key_does_not_change_with_words_in_a_module(tree):
+    before, path = key_of(tree), tree / "code/unrolled/direct.py"
+    append(path, "\n# a comment\n\n")
+    path.write_text('"""Words."""\n' + path.read_text())
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert key_of(tree) == before
 
 
 # ---- stale, out of step, brought into step ----
@@ -392,3 +401,21 @@ def test_a_claim_that_fails_leaves_the_old_notebook(source):
         chapters.execute(source)
     assert chapters.notebook_of(source).read_bytes() == before
     assert chapters.is_stale(source)
+
+
+def test_outputs_are_not_carried_over_to_other_code(source):
+    store(source)
+    replace(source, "x = 1", "x = 2")
+    with pytest.raises(ValueError, match="has other code than was run"):
+        chapters.synchronise(source)
+
+
+@pytest.mark.slow
+def test_a_source_that_changes_while_it_runs_is_not_sealed(source, tree):
+    source.write_text(TINY.replace("print(", "import time; time.sleep(4); print("))
+    later = threading.Timer(1.5, lambda: source.write_text(TINY))
+    later.start()
+    with pytest.raises(RuntimeError, match="changed while it ran"):
+        chapters.execute(source)
+    later.join()
+    assert not chapters.notebook_of(source).exists()

@@ -166,3 +166,11 @@ def test_a_terminal_gets_words():
 )
 def test_numbers_are_written_as_the_book_writes_them(value, spec, text):
     assert pretty(value, spec) == text
+
+
+@pytest.mark.parametrize(
+    "holds", [lambda m: (m["x"] < 1, m["x"] < 2), lambda m: (v < 1 for v in m.values())]
+)
+def test_what_is_always_true_is_no_condition(holds):
+    with pytest.raises(TypeError, match=r"must be true or false, got a (tuple|gener)"):
+        claim("a", "A.", measured={"x": 9.0}, holds=holds)

@@ -78,13 +78,11 @@ def test_run_says_where_results_and_models_are(monkeypatch, tmp_path):
 
     def fake_run(name, *, fresh):
         asked.append((name, fresh))
-        return tmp_path / "flip_flop.json"
+        return [tmp_path / "flip_flop.json", tmp_path / "flip-flop.js"]
 
-    recipe = cli.load_recipe("flip_flop")
     monkeypatch.setattr(cli, "run_recipe", fake_run)
-    monkeypatch.setattr(recipe, "export", lambda: [tmp_path / "flip-flop.js"])
     result = call("run", "flip_flop", "--fresh")
     assert result.exit_code == 0
     assert asked == [("flip_flop", True)]
-    assert "flip_flop.json" in result.text
-    assert "flip-flop.js" in result.text
+    assert f"results in {tmp_path / 'flip_flop.json'}" in result.text
+    assert f"model in {tmp_path / 'flip-flop.js'}" in result.text

@@ -66,6 +66,14 @@ def test_what_is_no_probability_is_named(p_order):
         flip_flop(1, 2, p_order=p_order, generator=generator(0))
 
 
+@pytest.mark.parametrize("name", ["n_rows", "n_steps", "n_wires"])
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_size_below_one_is_named(name, size):
+    sizes = {"n_rows": 2, "n_steps": 3, "n_wires": 1} | {name: size}
+    with pytest.raises(ValueError, match=f"^{name}={size} must be at least 1$"):
+        flip_flop(**sizes, generator=generator(0))
+
+
 def test_a_seed_fixes_the_draw_and_a_stream_goes_on():
     first, again = (flip_flop(2, 5, generator=generator(1)) for _ in range(2))
     assert torch.equal(first.x, again.x)

@@ -58,11 +58,29 @@ def test_a_rotation_never_rests():
     assert found.owner.tolist() == [-1, -1]
 
 
-def test_a_cycle_of_two_belongs_to_no_attractor():
+@pytest.mark.parametrize("n_steps", [100, 101])  # whichever end it is seen at
+def test_a_cycle_of_two_belongs_to_no_attractor(n_steps):
     # h -> −tanh(2h) swaps its two outer points for ever, and zero stands still.
-    found = basins(lambda h: -torch.tanh(2 * h), torch.tensor([[0.0], [0.5]]))
+    starts = torch.tensor([[0.0], [0.5]])
+    found = basins(lambda h: -torch.tanh(2 * h), starts, n_steps=n_steps)
     assert found.points.tolist() == [[0.0]]
     assert found.owner.tolist() == [0, -1]
+
+
+@pytest.mark.parametrize("w", [0.999, 1.0])
+def test_a_slow_drift_belongs_to_no_attractor(w):
+    # h -> tanh(w h) has one resting point, zero, and creeps towards it for ages.
+    starts = torch.linspace(-1, 1, 9)[:, None]
+    found = basins(lambda h: torch.tanh(w * h), starts)
+    assert found.points.tolist() == [[0.0]]
+    assert found.owner.tolist() == [-1] * 4 + [0] + [-1] * 4
+
+
+def test_given_time_the_drift_arrives():
+    starts = torch.linspace(-1, 1, 9)[:, None]
+    found = basins(lambda h: torch.tanh(0.999 * h), starts, n_steps=6000)
+    torch.testing.assert_close(found.points, torch.zeros(1, 1), rtol=0, atol=1e-4)
+    assert found.owner.tolist() == [0] * 9
 
 
 def test_points_that_are_close_count_as_one():
@@ -93,6 +111,35 @@ def test_a_portrait_shows_silent_steps_and_one_journey():
         cell(torch.zeros(len(rest), 3), rest).detach(), rest, rtol=0, atol=1e-4
     )
     assert not any(t.requires_grad for t in (shown.after, shown.path, rest))
+
+
+def test_a_portrait_is_of_the_cells_own_kind_of_numbers(device):
+    cell = RNNCell(3, 2).to(device, torch.float64)
+    shown = portrait(cell, torch.randn(5, 3, dtype=torch.float64).to(device), n_grid=4)
+    for tensor in (shown.starts, shown.after, shown.path, shown.basins.points):
+        assert tensor.dtype == torch.float64
+        assert tensor.device.type == device.type
+    assert shown.basins.owner.dtype == torch.int64
+    assert shown.basins.owner.device.type == device.type
+
+
+def test_where_nothing_rests_the_owners_are_still_on_the_device_of_the_starts(device):
+    turn = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], device=device)
+    owner = basins(lambda h: h @ turn, torch.ones(1, 2, device=device)).owner
+    assert (owner.dtype, owner.device.type) == (torch.int64, device.type)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (torch.zeros(4, 3), r"^x must be \(T, E\): E should be 2, got 3"),
+        (torch.zeros(1, 4, 2), r"^x must be \(T, E\): expected 2 axes, got 3"),
+        (torch.zeros(4, 2).double(), "^x is torch.float64 and the weights are"),
+    ],
+)
+def test_a_portrait_names_what_is_wrong_with_its_journey(x, message):
+    with pytest.raises(ValueError, match=message):
+        portrait(RNNCell(2, 2), x)
 
 
 def test_a_portrait_needs_a_plane():

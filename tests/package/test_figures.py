@@ -1,5 +1,8 @@
 """Figures: drawn for two themes, the same bytes every time, told apart by anyone."""
 
+import io
+import re
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
@@ -14,7 +17,7 @@ from unrolled.figures.plots import (
     plot_squash,
     plot_states,
 )
-from unrolled.figures.style import DARK, DARK_MIME, DASHES, LIGHT, rc, themed
+from unrolled.figures.style import DARK, DASHES, LIGHT, rc, recolour, themed
 from unrolled.layers.recurrent import RNNCell
 
 THEMES = {"light": LIGHT, "dark": DARK}
@@ -71,7 +74,7 @@ def test_a_figure_shows_svg_in_any_notebook_and_its_twin_to_the_book():
     figure = two_lines()
     bundle = figure._repr_mimebundle_()
     assert bundle["image/svg+xml"] == figure.light
-    assert bundle[DARK_MIME] == figure.dark
+    assert figure.dark == recolour(figure.light)
     assert "<Figure size" not in bundle["text/plain"]
 
 
@@ -130,3 +133,36 @@ def test_series_differ_in_style_as_well_as_in_colour(name):
 def test_the_two_themes_have_as_many_colours():
     assert len(LIGHT.series) == len(DARK.series)
     assert len(LIGHT.regions) == len(DARK.regions)
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_uses_no_colour_but_the_themes_and_holds_no_picture(name):
+    drawing = DRAWINGS[name]()
+    assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b", drawing.light)) <= set(
+        LIGHT.colours()
+    )
+    assert "data:image" not in drawing.light, "a picture could not be recoloured"
+
+
+def test_no_two_colours_of_a_theme_are_alike():
+    for theme in THEMES.values():
+        assert len(set(theme.colours())) == len(theme.colours())
+
+
+def test_recolouring_gives_what_drawing_in_the_dark_would():
+    def draw(theme):
+        figure, ax = plt.subplots()
+        ax.plot([1, 2], color=theme.series[2])
+        ax.axhspan(0, 1, color=theme.regions[0])
+        return figure
+
+    with mpl.rc_context(rc(DARK)):
+        text = io.StringIO()
+        figure = draw(DARK)
+        figure.savefig(text, format="svg", metadata={"Date": None})
+        plt.close(figure)
+    by_colour = [
+        re.findall("#[0-9a-f]{6}", svg)
+        for svg in (themed(draw)().dark, text.getvalue())
+    ]
+    assert by_colour[0] == by_colour[1]

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import torch
 from bs4 import BeautifulSoup
 
 from unrolled.quizzes import question, quiz
@@ -110,3 +112,9 @@ def test_the_right_answer_is_not_always_in_the_same_place():
 def test_a_terminal_gets_the_prompts():
     text = quiz("sums", ask("One?"), ask("Two?"))._repr_mimebundle_()["text/plain"]
     assert text == "1. One?\n2. Two?"
+
+
+@pytest.mark.parametrize("false", [False, 0, [], np.False_, torch.tensor(False)])
+def test_whatever_is_false_is_not_right(false):
+    with pytest.raises(AssertionError, match="is not right"):
+        question("?", right="a", because="b", wrong={"c": "d", "e": "f"}, holds=false)

@@ -1,5 +1,7 @@
-"""Recipes: resumed where they stopped, written whole, and the flip-flop's own model."""
+"""Recipes: resumed where they stopped, never of two codes, and written whole."""
 
+import dataclasses
+import io
 import json
 import re
 from types import SimpleNamespace
@@ -12,7 +14,14 @@ from unrolled.data.flip_flop import flip_flop
 from unrolled.models.tagger import Tagger
 from unrolled.recipes import flip_flop as recipe
 from unrolled.recipes import runner
-from unrolled.recipes.runner import load_recipe, recipe_names, results, run_recipe
+from unrolled.recipes._sources import code_of, digest, imported_modules
+from unrolled.recipes.runner import (
+    load_recipe,
+    recipe_key,
+    recipe_names,
+    results,
+    run_recipe,
+)
 from unrolled.runtime import book_folder, generator
 
 MODELS = book_folder() / "_static" / "models"
@@ -24,7 +33,8 @@ class Fake(SimpleNamespace):
     def __init__(self, units=({"seed": 0}, {"seed": 1}, {"seed": 2}), stop_at=None):
         super().__init__(UNITS=list(units), stop_at=stop_at, ran=[])
 
-    def run_unit(self, unit):
+    def run_unit(self, unit, folder):
+        (folder / f"{unit['seed']}.txt").write_text(f"saved {unit['seed']}")
         if unit["seed"] == self.stop_at:
             raise KeyboardInterrupt
         self.ran.append(unit["seed"])
@@ -32,6 +42,20 @@ class Fake(SimpleNamespace):
 
     def summarise(self, units):
         return {"sum": sum(unit["square"] for unit in units)}
+
+
+class Exporting(Fake):
+    """A recipe that makes models of what its units saved, and may fail half-way."""
+
+    def __init__(self, fails=False, **options):
+        super().__init__(**options)
+        self.fails = fails
+
+    def export(self, folder, target):
+        (target / "a.txt").write_text(f"new {len(list(folder.iterdir()))}")
+        if self.fails:
+            raise OSError("no more room")
+        (target / "b.txt").write_text((folder / "0.txt").read_text())
 
 
 @pytest.fixture
@@ -44,7 +68,8 @@ def use(monkeypatch):
 
 
 def run(folder, **options):
-    return run_recipe("fake", folder=folder, progress=False, **options)
+    options = {"models": folder / "models", "progress": False} | options
+    return run_recipe("fake", folder=folder, **options)[0]
 
 
 def interrupted(use, folder, stop_at):
@@ -71,6 +96,7 @@ def test_a_run_records_every_unit_and_their_summary(use, tmp_path):
     assert record["versions"]["torch"] == torch.__version__
     assert record["cores"] >= 1
     assert [p.name for p in folder.iterdir()] == ["fake.json"]
+    assert record["key"] == recipe_key("fake")
     assert results("fake", folder) == record
 
 
@@ -80,7 +106,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(use, tmp_path):
     run(tmp_path)
     assert second.ran == [2]
     assert results("fake", tmp_path)["summary"] == {"sum": 5}
-    assert not (tmp_path / "fake.partial.json").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["fake.json"]
 
 
 def test_a_fresh_run_forgets_the_finished_part(use, tmp_path):
@@ -97,6 +123,95 @@ def test_what_was_done_for_other_settings_is_not_taken_over(use, tmp_path, units
     run(tmp_path)
     assert second.ran == [unit["seed"] for unit in units]
     assert len(results("fake", tmp_path)["units"]) == len(units)
+
+
+def test_what_other_code_did_is_run_again_and_said(use, tmp_path, monkeypatch, capsys):
+    interrupted(use, tmp_path, stop_at=2)
+    monkeypatch.setattr(runner, "recipe_key", lambda name: "another")
+    second = use(Exporting())
+    (tmp_path / "fake.partial" / "old.txt").write_text("of the old code")
+    run(tmp_path, progress=True)
+    assert second.ran == [0, 1, 2]
+    assert results("fake", tmp_path)["key"] == "another"
+    assert (tmp_path / "models" / "a.txt").read_text() == "new 3"  # not the old file
+    said = "fake: code or settings have changed: all units run anew"
+    assert said in capsys.readouterr().out
+
+
+def test_nothing_is_said_when_nothing_has_changed(use, tmp_path, capsys):
+    interrupted(use, tmp_path, stop_at=2)
+    use(Fake())
+    run(tmp_path, progress=True)
+    assert capsys.readouterr().out == ""
+
+
+def test_what_was_saved_must_still_be_there(use, tmp_path):
+    interrupted(use, tmp_path, stop_at=2)
+    for path in (tmp_path / "fake.partial").iterdir():
+        path.unlink()
+    (tmp_path / "fake.partial").rmdir()
+    second = use(Fake())
+    run(tmp_path)
+    assert second.ran == [0, 1, 2]
+
+
+def test_a_partial_file_without_a_key_is_not_taken_over(use, tmp_path):
+    interrupted(use, tmp_path, stop_at=2)
+    partial = tmp_path / "fake.partial.json"
+    partial.write_text(json.dumps(json.loads(partial.read_text())["units"]))
+    second = use(Fake())
+    run(tmp_path)
+    assert second.ran == [0, 1, 2]
+
+
+def test_settings_that_json_spells_otherwise_are_still_the_same(use, tmp_path):
+    units = [{"seed": seed, "widths": (2, seed)} for seed in range(3)]
+    use(Fake(units, stop_at=2))
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path)
+    second = use(Fake(units))
+    run(tmp_path)
+    assert second.ran == [2]
+
+
+def test_a_summary_sees_units_as_they_will_be_read(use, tmp_path):
+    fake = use(Fake([{"seed": 1, "widths": (2, 3)}]))
+    fake.summarise = lambda units: {"widths are": type(units[0]["widths"]).__name__}
+    run(tmp_path)
+    assert results("fake", tmp_path)["summary"] == {"widths are": "list"}
+
+
+def test_models_are_made_of_what_units_saved_before_and_after_a_break(use, tmp_path):
+    use(Exporting(stop_at=2))
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path)
+    assert not (tmp_path / "models").exists()
+    second = use(Exporting())
+    written = run_recipe(
+        "fake", folder=tmp_path, models=tmp_path / "models", progress=False
+    )
+    assert second.ran == [2]
+    models = [tmp_path / "models" / name for name in ("a.txt", "b.txt")]
+    assert written == [tmp_path / "fake.json", *models]
+    assert [path.read_text() for path in models] == ["new 3", "saved 0"]
+    assert sorted((tmp_path / "models").iterdir()) == models
+    assert {path.name for path in tmp_path.iterdir()} == {"fake.json", "models"}
+
+
+def test_an_export_that_fails_leaves_the_old_models_and_runs_no_unit_again(
+    use, tmp_path
+):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "a.txt").write_text("old")
+    use(Exporting(fails=True))
+    with pytest.raises(OSError, match="no more room"):
+        run(tmp_path)
+    assert (tmp_path / "models" / "a.txt").read_text() == "old"
+    assert not (tmp_path / "fake.json").exists()
+    second = use(Exporting())
+    run(tmp_path)
+    assert second.ran == []
+    assert (tmp_path / "models" / "a.txt").read_text() == "new 3"
 
 
 def test_a_run_that_fails_leaves_the_old_results(use, tmp_path):
@@ -122,6 +237,135 @@ def test_a_crash_while_writing_leaves_the_old_file(monkeypatch, tmp_path):
     assert path.read_text() == "old"
 
 
+MODULES = {
+    "__init__": '"""A package."""\n',
+    "recipes/__init__": "",
+    "recipes/mine": "from unrolled.layers.cell import f\nUNITS = [1]\n",
+    "recipes/other": "",
+    "layers/__init__": "from .near import g\nfrom ..above import h\nfrom . import too",
+    "layers/cell": "def f():\n    from unrolled.late import y\n",
+    "layers/near": "",
+    "layers/too": "",
+    "layers/unused": "",
+    "above": "",
+    "late": "",
+    "unused": "",
+}
+UNUSED = {"recipes/other", "layers/unused", "unused"}
+
+
+@pytest.fixture
+def package(tmp_path):
+    for name, text in MODULES.items():
+        path = tmp_path / "unrolled" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path / "unrolled"
+
+
+def test_imports_are_followed_to_the_end_however_they_are_spelt(package):
+    found = imported_modules("import unrolled.recipes.mine", package)
+    assert found == {package / f"{name}.py" for name in set(MODULES) - UNUSED}
+    assert imported_modules("import torch, unrolledly\nx = 1", package) == set()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_key_changes_with_the_code_a_recipe_rests_on_and_no_other(package, name):
+    before, path = recipe_key("mine", package), package / f"{name}.py"
+    words = path.read_text() + "\n\n# a comment\n"
+    path.write_bytes(words.replace("\n", "\r\n").encode())
+    assert recipe_key("mine", package) == before
+    path.write_text(words + "x = 1\n")
+    assert (recipe_key("mine", package) == before) == (name in UNUSED)
+
+
+def test_a_module_that_moves_changes_the_digest(tmp_path):
+    before = tmp_path / "a.py"
+    before.write_text("x = 1\n")
+    old = digest([before], tmp_path)
+    assert digest([before.rename(tmp_path / "b.py")], tmp_path) != old
+    assert re.fullmatch("[0-9a-f]{64}", old)
+
+
+def test_the_order_in_which_modules_are_found_does_not_matter(package):
+    paths = sorted(package.rglob("*.py"))
+    assert digest(paths, package) == digest(reversed(paths), package)
+
+
+WORDY = '''"""What this is.
+
+A second paragraph."""  # and a comment
+
+import torch  # why
+# a line of its own
+
+
+class A:
+    """What A is."""
+
+    text = """kept
+
+    # kept too"""  # not kept
+
+    async def f(self, x="#"):
+        "One line of — words."
+        return [
+            # inside brackets
+            1,
+        ]
+'''
+CODE = '''import torch
+class A:
+    text = """kept
+
+    # kept too"""
+    async def f(self, x="#"):
+        return [
+            1,
+        ]'''
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_code_of_a_module_is_what_is_no_prose(tmp_path, end):
+    path = tmp_path / "a.py"
+    path.write_bytes(WORDY.replace("\n", end).encode())
+    assert code_of(path).decode() == CODE
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'def f(x=1): "words"',  # words on a line of code
+        '"words"; x = 1',
+        'def f():\n    "words"; return 1',
+        'x = "a" "b"',
+        'def f():\n    return f"""{1}\n\n"""',
+        "x = '\x0c'\n\"no docstring\"",
+    ],
+)
+def test_no_code_is_taken_for_prose(tmp_path, code):
+    path = tmp_path / "a.py"
+    path.write_text(code)
+    assert code_of(path).decode() == code
+
+
+def test_of_other_files_only_line_ends_do_not_matter(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b"# {\r\n\r\n}\xff")
+    assert code_of(path) == b"# {\n\n}\xff"
+
+
+@pytest.fixture
+def no_encoding_of_the_machine(monkeypatch):
+    """Let files be opened as text only by those who say how it is encoded."""
+
+    def text_encoding(encoding, stacklevel=2):
+        assert encoding is not None, "say encoding="
+        return encoding
+
+    monkeypatch.setattr(io, "text_encoding", text_encoding)
+
+
 def test_an_unknown_recipe_is_told_which_there_are():
     assert "flip_flop" in recipe_names()
     assert "runner" not in recipe_names()
@@ -139,10 +383,11 @@ def test_every_recipe_has_its_parts_its_words_and_its_committed_results(name):
     module = load_recipe(name)
     record = results(name)
     assert module.__doc__.strip()
+    assert record.get("key") == recipe_key(name), f"stale: run 'unrolled run {name}'"
     assert [
         {k: u[k] for k in unit}
         for unit, u in zip(module.UNITS, record["units"], strict=True)
-    ] == module.UNITS
+    ] == json.loads(json.dumps(module.UNITS))
     assert module.summarise(record["units"]) == record["summary"]
 
 
@@ -169,7 +414,40 @@ def test_a_network_that_was_not_trained_would_not_be():
 
 
 def test_the_labs_script_holds_the_numbers_of_the_checkpoint():
-    script = (MODELS / "flip-flop.js").read_text()
-    found = re.search(r'models\["flip-flop"\] = (\{.*\});', script)
-    tensors = load_file(MODELS / "flip-flop.safetensors")
-    assert json.loads(found[1]) == {name: t.tolist() for name, t in tensors.items()}
+    assert numbers_of(MODELS / "flip-flop.js") == {
+        name: tensor.tolist()
+        for name, tensor in load_file(MODELS / "flip-flop.safetensors").items()
+    }
+
+
+def numbers_of(script):
+    text = script.read_text(encoding="utf-8")
+    return json.loads(re.search(r'models\["flip-flop"\] = (\{.*\});', text)[1])
+
+
+def test_the_flip_flop_exports_what_it_trained_without_training_again(
+    no_encoding_of_the_machine, monkeypatch, tmp_path
+):
+    trained, train = [], recipe.train
+
+    def train_and_note(seed):
+        model, life = train(seed)
+        trained.append(model)
+        return model, life
+
+    monkeypatch.setattr(recipe, "train", train_and_note)
+    monkeypatch.setattr(recipe, "TRAIN", dataclasses.replace(recipe.TRAIN, steps=1))
+    monkeypatch.setattr(recipe, "UNITS", recipe.UNITS[:1])
+    near = flip_flop(2, 5, n_wires=2, generator=generator(0))
+    monkeypatch.setattr(recipe, "far_test", lambda: near)
+    _, script, checkpoint = run_recipe(
+        "flip_flop", folder=tmp_path, models=tmp_path / "models", progress=False
+    )
+    assert len(trained) == len(results("flip_flop", tmp_path)["units"]) == 1
+    tensors = load_file(checkpoint)
+    assert torch.equal(tensors["V"], trained[0].read.weight.detach().T)
+    assert torch.equal(tensors["W_h"], trained[0].rnn.cells[0].W_h.detach())
+    assert numbers_of(script) == {name: t.tolist() for name, t in tensors.items()}
+    (tmp_path / "plain").touch()  # models can be read by whoever can read the rest
+    modes = {p.stat().st_mode for p in (script, checkpoint, tmp_path / "plain")}
+    assert len(modes) == 1

@@ -118,6 +118,15 @@ def test_wrong_state_is_named_in_the_error():
         RNNCell(E, D)(torch.randn(B, E), torch.randn(1, 3))
 
 
+@pytest.mark.parametrize("name", ["x_t", "h"])
+def test_numbers_of_another_kind_than_the_weights_are_named(name):
+    given = {"x_t": torch.randn(B, E), "h": torch.randn(B, D)}
+    given[name] = given[name].double()
+    message = f"^{name} is torch.float64 and the weights are torch.float32: convert"
+    with pytest.raises(ValueError, match=message):
+        RNNCell(E, D)(**given)
+
+
 @pytest.mark.parametrize(
     ("sizes", "name"), [((0, 5), "d_in=0"), ((3, -1), "d_hidden=-1")]
 )

@@ -1,8 +1,13 @@
 """Shape contracts: silent when kept, exact when broken."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 import torch
 
+from unrolled import shapes
 from unrolled.shapes import check_dtype, check_lengths, check_shape
 
 X = torch.zeros(2, 3, 4)
@@ -100,3 +105,27 @@ def test_numbers_of_another_kind_than_the_weights_are_named():
     with pytest.raises(ValueError, match=r"x is torch.int64 and the weights are torch"):
         check_dtype("x", x, weight)
     check_dtype("x", x.float(), weight)
+
+
+def test_without_autocast_numbers_of_another_kind_are_named_on_any_device():
+    x = torch.zeros(2, dtype=torch.float64, device="meta")
+    with pytest.raises(ValueError, match=r"x is torch.float64 and the weights are"):
+        check_dtype("x", x, torch.zeros(2, device="meta"))
+
+
+def test_under_autocast_torch_converts():
+    x, weight = torch.zeros(2, dtype=torch.bfloat16), torch.zeros(2)
+    with torch.autocast("cpu"):
+        check_dtype("x", x, weight)
+
+
+def test_every_axis_letter_that_a_module_uses_is_in_the_glossary():
+    letters = re.compile(r"\b([A-Z]) (?=[a-z])")
+    known = set(letters.findall(shapes.__doc__))
+    used = {}
+    for path in Path(shapes.__file__).parent.rglob("*.py"):
+        words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        axes = words.partition("Axes:")[2].partition(".")[0]
+        used[path.name] = set(letters.findall(axes))
+    assert {name: axes - known for name, axes in used.items() if axes - known} == {}
+    assert set("BTED") <= set().union(*used.values())

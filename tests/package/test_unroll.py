@@ -288,6 +288,25 @@ def test_unroll_names_what_is_wrong_with_its_input(x, h, message):
         unroll(RNNCell(E, D), x, h)
 
 
+@pytest.mark.parametrize("name", ["x", "h"])
+def test_unroll_names_numbers_of_another_kind_than_the_weights(name):
+    given = {"x": X, "h": torch.zeros(B, D)}
+    given[name] = given[name].double()
+    message = f"^{name} is torch.float64 and the weights are torch.float32: convert"
+    with pytest.raises(ValueError, match=message):
+        unroll(RNNCell(E, D), **given)
+
+
+@pytest.mark.parametrize("name", ["x", "h_0"])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_a_stack_names_numbers_of_another_kind_than_the_weights(name, device):
+    given = {"x": X.to(device), "h_0": torch.zeros(L, B, D, device=device)}
+    given[name] = given[name].double()
+    message = f"^{name} is torch.float64 and the weights are torch.float32: convert"
+    with pytest.raises(ValueError, match=message):
+        RNN(E, D, n_layers=L).to(device)(**given)
+
+
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [

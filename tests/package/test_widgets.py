@@ -6,10 +6,14 @@ import ipywidgets
 import pytest
 import torch
 
+from unrolled import widgets
 from unrolled.layers.recurrent import RNNCell
 from unrolled.layers.unroll import unroll
 from unrolled.runtime import generator
-from unrolled.widgets import GAIN, lab, lab_files, lab_names, live, unroll_numbers
+from unrolled.widgets import lab, lab_files, lab_names, live
+from unrolled.widgets.unroll_it import GAIN, unroll_numbers
+
+every_lab = pytest.mark.parametrize("name", lab_names())
 
 
 def test_unroll_numbers_agrees_with_the_package():
@@ -30,31 +34,36 @@ def test_unroll_numbers_agrees_with_the_package():
     torch.testing.assert_close(found["y"], torch.sigmoid(h @ V + c), rtol=0, atol=1e-12)
 
 
-def test_the_book_gets_a_small_mark(monkeypatch):
+@every_lab
+def test_the_book_gets_a_small_mark(name, monkeypatch):
     monkeypatch.setenv("UNROLLED_BOOK", "1")
-    bundle = lab("unroll-it")._repr_mimebundle_()
-    assert 'data-lab="unroll-it"' in bundle["text/html"]
+    bundle = lab(name)._repr_mimebundle_()
+    assert f'data-lab="{name}"' in bundle["text/html"]
     assert "<script" not in bundle["text/html"]
     assert len(bundle["text/html"]) < 400
-    assert "unroll-it" in bundle["text/plain"]
+    assert name in bundle["text/plain"]
 
 
-def test_a_notebook_gets_everything(monkeypatch):
+@every_lab
+def test_a_notebook_gets_everything(name, monkeypatch):
     monkeypatch.delenv("UNROLLED_BOOK", raising=False)
-    html = lab("unroll-it")._repr_mimebundle_()["text/html"]
-    assert 'data-lab="unroll-it"' in html
+    html = lab(name)._repr_mimebundle_()["text/html"]
+    assert f'data-lab="{name}"' in html
     assert not re.search(r"<[^>]*\b(src|href)\s*=", html)
     addresses = set(re.findall(r"https?://[^\s'\"]+", html))
     assert addresses == {"http://www.w3.org/2000/svg"}  # a name, not a source
     assert html.count("<script>") == html.count("</script>")
-    assert html.count("<script>") == len(lab_files("unroll-it"))  # style, but mountAll
+    assert html.count("<script>") == len(lab_files(name))  # style, but mountAll
 
 
-def test_files_come_in_the_order_they_load():
-    names = [path.name for path in lab_files("unroll-it")]
-    assert names[:2] == ["core.css", "core.js"]
-    assert names[-1] == "unroll-it.js"
-    assert set(names[2:-1]) <= {"flip-flop.js"}
+@every_lab
+def test_files_come_in_the_order_they_load(name):
+    files = lab_files(name)
+    assert [path.name for path in files[:2]] == ["core.css", "core.js"]
+    assert files[-1].name == f"{name}.js"
+    assert all(path.parent.name == "models" for path in files[2:-1])
+    if name == "unroll-it":
+        assert {path.name for path in files[2:-1]} <= {"flip-flop.js"}
 
 
 def find(box, description):
@@ -124,6 +133,14 @@ def test_an_unknown_lab_is_told_which_there_are(make):
         make("roll-it")
 
 
-def test_live_says_which_lab_it_has():
-    with pytest.raises(ValueError, match=r"no live version of 'core'.*unroll-it"):
-        live("core")
+@every_lab
+def test_every_lab_has_a_live_version(name):
+    assert isinstance(live(name), ipywidgets.VBox)
+
+
+@pytest.mark.parametrize("name", ["core", "unroll_it", "not-yet"])
+def test_live_says_which_labs_it_has(name, monkeypatch):
+    labs = [*lab_names(), "not-yet"]  # whose script came before its Python
+    monkeypatch.setattr(widgets, "lab_names", lambda: labs)
+    with pytest.raises(ValueError, match=f"no live version of '{name}'.*unroll-it$"):
+        live(name)

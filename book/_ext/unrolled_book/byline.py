@@ -27,7 +27,9 @@ def add_byline(app: Sphinx, doctree: nodes.document) -> None:
     if not path.is_file():
         return
     notebook = notebooks.read(path)
-    record = notebook["metadata"]["unrolled"]
+    record = notebook["metadata"].get("unrolled")
+    if record is None:
+        raise ValueError(f"{path} was not run by 'make execute'")
     words = (
         f"About {minutes_to_read(notebook)} minutes to read; "
         f"runs in {record['seconds']:.0f} s on {record['cores']} cores."

@@ -8,7 +8,6 @@
 """
 
 import re
-from collections import Counter
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,13 +36,16 @@ def all_claims(root: Path) -> dict[str, Entry]:
     """Return every claim in the committed notebooks below ``root``, by its id."""
     entries = [
         Entry(f"chapters/{path.stem}", claim)
-        for path in sorted((root / "chapters").glob("*.ipynb"))
+        for path in notebooks.of_chapters(root)
         for _, claim in notebooks.outputs(notebooks.read(path), MIME)
     ]
-    counts = Counter(entry.claim["id"] for entry in entries)
-    if twice := [name for name, n in counts.items() if n > 1]:
-        raise ValueError(f"claims made twice: {', '.join(twice)}; an id is for one")
-    return {entry.claim["id"]: entry for entry in entries}
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        first = found.setdefault(entry.claim["id"], entry)
+        if first is not entry:
+            where = f"{first.docname} and {entry.docname}"
+            raise ValueError(f"claims made twice: {entry.claim['id']!r} in {where}")
+    return found
 
 
 def corrections(root: Path) -> list[dict[str, str]]:
@@ -71,7 +73,12 @@ class Measured(SphinxRole):
                 "no measured number %r", self.text, location=self.get_location()
             )
             return [nodes.problematic(text=self.text)], []
-        shown = pretty(entry.claim["measured"][name], spec)
+        self.env.note_dependency(f"{self.env.srcdir}/{entry.docname}.ipynb")
+        try:
+            shown = pretty(entry.claim["measured"][name], spec)
+        except ValueError as error:
+            LOG.warning("%r: %s", self.text, error, location=self.get_location())
+            return [nodes.problematic(text=self.text)], []
         return [nodes.inline(text=shown, classes=["measured"])], []
 
 
@@ -96,7 +103,7 @@ class Ledger(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Build the table, and have it rebuilt whenever a notebook changes."""
         root = Path(self.env.srcdir)
-        for path in (root / "chapters").glob("*.ipynb"):
+        for path in notebooks.of_chapters(root):
             self.env.note_dependency(str(path))
         self.env.note_dependency(str(root / "book" / "corrections.yml"))
         rows = [self._claim(e) for e in self.env.app.unrolled_claims.values()]

@@ -11,6 +11,12 @@ def read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def of_chapters(root: Path) -> list[Path]:
+    """Return the notebooks that have their source beside them; a copy has none."""
+    found = sorted((root / "chapters").glob("[0-9][0-9]-*.ipynb"))
+    return [path for path in found if path.with_suffix(".md").is_file()]
+
+
 def outputs(
     notebook: dict[str, Any], mime: str
 ) -> Iterator[tuple[dict[str, Any], Any]]:

@@ -13,27 +13,32 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-PARTS = ("tex-chtml.js", "output/chtml/fonts", "input/tex/extensions", "a11y", "sre")
+# What is copied; the script comes last, for it marks the copy as whole.
+PARTS = ("output/chtml/fonts", "input/tex/extensions", "a11y", "sre", "tex-chtml.js")
 
 
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
     """Copy MathJax into the built book, once."""
     target = Path(app.outdir) / "_static" / "mathjax"
-    if error or app.builder.format != "html" or (target / PARTS[0]).is_file():
+    if error or app.builder.format != "html" or (target / PARTS[-1]).is_file():
         return
     found = next(
         f for f in files("sphinx-mathjax-offline") or () if f.name == "tex-chtml.js"
     )
     source = Path(found.locate()).parent
+    target.mkdir(parents=True, exist_ok=True)
+    apache = (Path(app.srcdir) / "LICENSE").read_text(encoding="utf-8")
+    (target / "LICENCE.txt").write_text(
+        "MathJax 3.2.2, copyright The MathJax Consortium, Apache License 2.0.\n\n"
+        + apache[apache.index("Apache License\n") :],
+        encoding="utf-8",
+    )
     for part in PARTS:
         (target / part).parent.mkdir(parents=True, exist_ok=True)
         if (source / part).is_dir():
             shutil.copytree(source / part, target / part, dirs_exist_ok=True)
         else:
             shutil.copyfile(source / part, target / part)
-    (target / "LICENCE.txt").write_text(
-        "MathJax 3.2.2, copyright The MathJax Consortium, Apache License 2.0.\n"
-    )
 
 
 def drop_thebe(app: Sphinx, _: Config) -> None:

@@ -15,6 +15,20 @@ def drop_repeated_ids(app: Sphinx, doctree: nodes.document, docname: str) -> Non
             section["ids"].remove("exercise-content")
 
 
+def drop_leftovers(app: Sphinx, error: Exception | None) -> None:
+    """Remove pages and pictures of earlier builds that this one does not have."""
+    if error or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    for page in [*(out / "book").glob("*.html"), *(out / "chapters").glob("*.html")]:
+        if page.relative_to(out).with_suffix("").as_posix() not in app.env.found_docs:
+            page.unlink()
+    kept = {name for _, name in app.env.images.values()}
+    for picture in (out / "_images").glob("*"):
+        if picture.name not in kept:
+            picture.unlink()
+
+
 ICON = re.compile(  # "name":[width,height,[aliases],"code","path"], in fontawesome.js
     r'(?<=[{,])"?([\w-]+)"?:\[\d+,\d+,\[[^\]]*\],"[0-9a-f]+",(?:"[^"]*"|\[[^\]]*\])\],?'
 )
@@ -56,5 +70,6 @@ def depart_citation(writer: Any, node: nodes.citation) -> None:
 def setup(app: Sphinx) -> None:
     """Register the repairs."""
     app.connect("doctree-resolved", drop_repeated_ids)
+    app.connect("build-finished", drop_leftovers)
     app.connect("build-finished", thin_icons)
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))

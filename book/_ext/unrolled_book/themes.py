@@ -7,17 +7,17 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from unrolled.figures.style import DARK_MIME
+from unrolled.figures.style import recolour
 from unrolled_book import notebooks
 
 
 def dark_twins(path: Path) -> dict[str, str]:
     """Return the dark drawing of every figure in a notebook, by its light file name."""
     twins = {}
-    for bundle, dark in notebooks.outputs(notebooks.read(path), DARK_MIME):
-        lines = notebooks.text(bundle["image/svg+xml"]).splitlines()
-        digest = hashlib.sha256(os.linesep.join(lines).encode()).hexdigest()
-        twins[f"{digest}.svg"] = notebooks.text(dark)
+    for _, content in notebooks.outputs(notebooks.read(path), "image/svg+xml"):
+        light = notebooks.text(content)
+        lines = os.linesep.join(light.splitlines())  # as myst-nb writes and hashes it
+        twins[f"{hashlib.sha256(lines.encode()).hexdigest()}.svg"] = recolour(light)
     return twins
 
 
@@ -36,7 +36,7 @@ def add_dark_twins(app: Sphinx, doctree: nodes.document) -> None:
             twins[light.name], encoding="utf-8"
         )
         twin = image.deepcopy()
-        twin["uri"] = str(dark)
+        twin["uri"] = dark.as_posix()
         twin["classes"] = [*image["classes"], "figure-dark"]
         image["classes"] = [*image["classes"], "figure-light"]
         image.parent.insert(image.parent.index(image) + 1, twin)

@@ -38,6 +38,10 @@ def flip_flop(
     """
     if not 0 <= p_order <= 1:
         raise ValueError(f"{p_order=} must be a probability between 0 and 1")
+    sizes = {"n_rows": n_rows, "n_steps": n_steps, "n_wires": n_wires}
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name}={size} must be at least 1")
     shape = (n_rows, n_steps, n_wires)
     order = torch.randint(0, 2, shape, generator=generator) * 2.0 - 1.0
     given = torch.rand(shape, generator=generator) < p_order

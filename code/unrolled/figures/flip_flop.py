@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from unrolled.evaluation.dynamics import Portrait
@@ -47,24 +46,23 @@ def plot_portraits(
 
 
 def _panel(theme: Theme, ax: Axes, portrait: Portrait) -> None:
-    starts, after = portrait.starts.numpy(), portrait.after.numpy()
-    points, owner = portrait.basins.points.numpy(), portrait.basins.owner.numpy()
+    starts, after = portrait.starts.cpu().numpy(), portrait.after.cpu().numpy()
+    points, owner = (tensor.cpu().numpy() for tensor in portrait.basins)
     n = round(len(starts) ** 0.5)
     # A basin keeps its colour between panels: it is named by its attractor's quadrant.
     quadrant = (points[:, 0] > 0) + 2 * (points[:, 1] > 0)
-    colours = np.where(owner >= 0, quadrant[owner], -1)
-    ax.imshow(
-        np.ma.masked_less(colours.reshape(n, n).T, 0),
-        extent=(-1, 1, -1, 1), origin="lower", cmap=ListedColormap(theme.regions),
-        vmin=-0.5, vmax=3.5, interpolation="nearest",
-    )  # fmt: skip
+    colours = np.where(owner >= 0, quadrant[owner], -1).reshape(n, n).T
+    axis = starts[:n, 1]
+    for i, fill in enumerate(theme.regions):
+        if (colours == i).any():  # as outlines: a picture could not be recoloured
+            ax.contourf(axis, axis, colours == i, levels=(0.5, 1.5), colors=[fill])
     thin = np.arange(n * n).reshape(n, n)[5::10, 5::10].ravel()
     move = (after - starts)[thin]
     ax.quiver(
         *starts[thin].T, *move.T, color=theme.muted, angles="xy", scale_units="xy",
         scale=2.4, width=0.006,
     )  # fmt: skip
-    path = portrait.path.numpy()
+    path = portrait.path.cpu().numpy()
     ax.plot(*path.T, "-", color=theme.ink, linewidth=0.7, alpha=0.8)
     ax.plot(*path.T, ".", color=theme.ink, markersize=3)
     ax.plot(

@@ -1,12 +1,13 @@
 """One look for every figure: two themes, colours that the colour-blind can tell apart.
 
-A drawing function is decorated with :func:`themed`; it takes numbers and a
-:class:`Theme` and returns a matplotlib figure. It is called once per theme, and what
-the cell shows is a :class:`ThemedFigure`: the light drawing for any notebook, the dark
-one beside it for the book's dark pages.
+A drawing function is decorated with :func:`themed`; it takes a :class:`Theme` and
+numbers, and returns a matplotlib figure. It draws for light pages. The book's dark
+pages show the same drawing with each colour of the light theme exchanged for its
+counterpart, so a figure may use no colour but the theme's.
 """
 
 import io
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -17,7 +18,6 @@ import matplotlib.pyplot as plt
 from cycler import cycler
 from matplotlib.figure import Figure
 
-DARK_MIME = "application/vnd.unrolled.dark+svg"
 P = ParamSpec("P")
 
 
@@ -30,6 +30,10 @@ class Theme:
     paper: str
     series: tuple[str, ...]
     regions: tuple[str, ...]  # pale fills behind ink
+
+    def colours(self) -> tuple[str, ...]:
+        """Return every colour, in an order that is the same in every theme."""
+        return (self.ink, self.muted, self.paper, *self.series, *self.regions)
 
 
 LIGHT = Theme(
@@ -82,41 +86,40 @@ def rc(theme: Theme) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ThemedFigure:
-    """The same figure for light and for dark pages, each as SVG text."""
+    """A figure as SVG text, in the colours of the light theme."""
 
     light: str
-    dark: str
+
+    @property
+    def dark(self) -> str:
+        """The same drawing in the colours of the dark theme."""
+        return recolour(self.light)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {
             "image/svg+xml": self.light,
-            DARK_MIME: self.dark,
             "text/plain": "A figure, drawn in the page.",
         }
+
+
+def recolour(svg: str) -> str:
+    """Return a light drawing with every colour exchanged for its dark counterpart."""
+    swap = dict(zip(LIGHT.colours(), DARK.colours(), strict=True))
+    return re.sub("|".join(swap), lambda found: swap[found[0]], svg)
 
 
 def themed(
     draw: Callable[Concatenate[Theme, P], Figure],
 ) -> Callable[P, ThemedFigure]:
-    """Let ``draw`` be called without a theme and draw for both."""
+    """Let ``draw`` be called without a theme, and keep the drawing as SVG."""
 
     @wraps(draw)
-    def both(*args: P.args, **kwargs: P.kwargs) -> ThemedFigure:
-        light, dark = (_svg(draw, t, *args, **kwargs) for t in (LIGHT, DARK))
-        return ThemedFigure(light, dark)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> ThemedFigure:
+        with mpl.rc_context(rc(LIGHT)):
+            figure = draw(LIGHT, *args, **kwargs)
+            text = io.StringIO()
+            figure.savefig(text, format="svg", metadata={"Date": None})
+            plt.close(figure)
+        return ThemedFigure(text.getvalue())
 
-    return both
-
-
-def _svg(
-    draw: Callable[Concatenate[Theme, P], Figure],
-    theme: Theme,
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> str:
-    with mpl.rc_context(rc(theme)):
-        figure = draw(theme, *args, **kwargs)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-        plt.close(figure)
-    return text.getvalue()
+    return drawn

@@ -43,6 +43,7 @@ class RNNCell(nn.Module):
         if h is None:
             h = x_t.new_zeros(len(x_t), self.d_hidden)
         check_shape("h", h, "B D", B=len(x_t), D=self.d_hidden)
+        check_dtype("h", h, self.W_h)
         return self.step(self.project(x_t), h)
 
     def project(self, x: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 Axes: B batch, T time, E input width, D hidden width, L layers.
 """
 
-from collections.abc import Iterable
 from typing import cast
 
 import torch
@@ -33,6 +32,7 @@ def unroll(
     if h is None:
         h = x.new_zeros(n_rows, cell.d_hidden)
     check_shape("h", h, "B D", B=n_rows, D=cell.d_hidden)
+    check_dtype("h", h, cell.W_h)
     real = None
     if lengths is not None:
         check_lengths(lengths, n_rows, n_steps)
@@ -83,8 +83,9 @@ class RNN(nn.Module):
         if h_0 is None:
             h_0 = x.new_zeros(self.n_layers, len(x), self.d_hidden)
         check_shape("h_0", h_0, "L B D", L=self.n_layers, B=len(x), D=self.d_hidden)
+        cells = [cast(RNNCell, cell) for cell in self.cells]
+        check_dtype("h_0", h_0, cells[0].W_h)
         last = []
-        cells = cast(Iterable[RNNCell], self.cells)
         for cell, h in zip(cells, h_0, strict=True):
             x, h = unroll(cell, x, h, lengths=lengths)
             last.append(h)

@@ -3,9 +3,11 @@
 A recipe is a module ``unrolled.recipes.NAME`` that defines
 
 - ``UNITS``, a list of settings, one independent piece of work each;
-- ``run_unit(unit)``, which does one and returns what JSON can hold;
+- ``run_unit(unit, folder)``, which does one and returns what JSON can hold; what JSON
+  cannot hold, such as a checkpoint, it may save in ``folder``, which all units share;
 - ``summarise(units)``, which draws the results together;
-- optionally ``export(folder)``, which writes the models that chapters and labs use.
+- optionally ``export(folder, target)``, which makes of what the units saved the models
+  that chapters and labs use, and writes them into ``target``.
 
 ``unrolled run NAME`` runs it, with a progress bar, from where it was interrupted.
 """

@@ -6,12 +6,13 @@ points of the state are counted: a memory of two bits needs four.
 """
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from unrolled.data.batch import Batch
@@ -19,12 +20,13 @@ from unrolled.data.flip_flop import flip_flop, flip_flop_stream
 from unrolled.evaluation.dynamics import portrait
 from unrolled.layers.recurrent import RNNCell
 from unrolled.models.tagger import Tagger, TaggerConfig
-from unrolled.runtime import book_folder, generator, seed_all
+from unrolled.runtime import generator, seed_all
 from unrolled.training.loop import TrainConfig, training_steps
 
 MODEL = TaggerConfig(d_in=2, d_hidden=2, d_out=2)
 TRAIN = TrainConfig(steps=1000, lr=0.01)
 EVERY = 25
+WEIGHTS = ("W_x", "W_h", "b", "V", "c")
 UNITS: list[dict[str, Any]] = [{"seed": seed} for seed in range(20)]
 
 
@@ -58,9 +60,10 @@ def far_test() -> Batch:
     return flip_flop(20, 5000, n_wires=2, p_order=0.002, generator=generator(10_001))
 
 
-def run_unit(unit: dict[str, Any]) -> dict[str, Any]:
-    """Train the network of one seed and keep the course of its training."""
+def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Train the network of one seed; keep the course of its training and its end."""
     model, life = train(unit["seed"])
+    save_file(_weights(model), folder / f"seed-{unit['seed']}.safetensors")
     keep = ("update", "accuracy", "attractors", "restless")
     return {
         "life": [{key: moment[key] for key in keep} for moment in life],
@@ -87,25 +90,27 @@ def summarise(units: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def export(folder: Path | None = None) -> list[Path]:
+def export(folder: Path, target: Path) -> None:
     """Write the network of seed 0 as a checkpoint and as a script for the lab."""
-    folder = folder or book_folder() / "_static" / "models"
-    model, _ = train(seed=0)
-    cell = _cell(model)
-    weights = {
-        "W_x": cell.W_x, "W_h": cell.W_h, "b": cell.b,
-        "V": model.read.weight.T, "c": model.read.bias,
-    }  # fmt: skip
-    tensors = {name: w.detach().clone().contiguous() for name, w in weights.items()}
-    checkpoint, script = folder / "flip-flop.safetensors", folder / "flip-flop.js"
-    save_file(tensors, checkpoint)
-    numbers = json.dumps({name: w.tolist() for name, w in tensors.items()})
-    script.write_text(
+    kept = folder / "seed-0.safetensors"
+    shutil.copyfile(kept, target / "flip-flop.safetensors")
+    tensors = load_file(kept)
+    numbers = json.dumps({name: tensors[name].tolist() for name in WEIGHTS})
+    (target / "flip-flop.js").write_text(
         "window.UnrolledLab = window.UnrolledLab || {};\n"
         "window.UnrolledLab.models = window.UnrolledLab.models || {};\n"
-        f'window.UnrolledLab.models["flip-flop"] = {numbers};\n'
+        f'window.UnrolledLab.models["flip-flop"] = {numbers};\n',
+        encoding="utf-8",
+        newline="\n",
     )
-    return [checkpoint, script]
+
+
+def _weights(model: Tagger) -> dict[str, Tensor]:
+    """Return the weights by their names in the book's equations."""
+    cell, read = _cell(model), model.read
+    weights = (cell.W_x, cell.W_h, cell.b, read.weight.T, read.bias)
+    tensors = (w.detach().clone().contiguous() for w in weights)
+    return dict(zip(WEIGHTS, tensors, strict=True))
 
 
 def _cell(model: Tagger) -> RNNCell:

@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import platform
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,14 +13,17 @@ from typing import Any, Protocol, cast
 import torch
 from tqdm.auto import tqdm
 
+from unrolled.recipes._sources import digest, imported_modules
 from unrolled.runtime import book_folder
+
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class Recipe(Protocol):
     """What a recipe module defines; see :mod:`unrolled.recipes`."""
 
     UNITS: list[dict[str, Any]]
-    run_unit: Callable[[dict[str, Any]], dict[str, Any]]
+    run_unit: Callable[[dict[str, Any], Path], dict[str, Any]]
     summarise: Callable[[list[dict[str, Any]]], dict[str, Any]]
 
 
@@ -36,67 +40,120 @@ def load_recipe(name: str) -> Recipe:
     return cast(Recipe, importlib.import_module(f"unrolled.recipes.{name}"))
 
 
+def recipe_key(name: str, package: Path = PACKAGE) -> str:
+    """Return a digest of the recipe ``name`` and of every module that it imports."""
+    code = f"import {package.name}.recipes.{name}"
+    return digest(imported_modules(code, package), package)
+
+
 def results(name: str, folder: Path | None = None) -> dict[str, Any]:
     """Return the committed results of the recipe ``name``."""
     path = (folder or book_folder() / "results") / f"{name}.json"
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing: run 'unrolled run {name}'")
-    return cast(dict[str, Any], json.loads(path.read_text()))
+    return cast(dict[str, Any], json.loads(path.read_text(encoding="utf-8")))
 
 
 def run_recipe(
-    name: str, *, folder: Path | None = None, fresh: bool = False, progress: bool = True
-) -> Path:
-    """Run what is left of the recipe ``name`` and write ``results/NAME.json``.
+    name: str,
+    *,
+    folder: Path | None = None,
+    models: Path | None = None,
+    fresh: bool = False,
+    progress: bool = True,
+) -> list[Path]:
+    """Run what is left of the recipe ``name``; return its results and its models.
 
-    Finished units are kept in ``NAME.partial.json`` beside it until all are done, so a
-    run that was interrupted goes on where it stopped; ``fresh`` throws them away.
+    The results are ``NAME.json`` in ``folder``, ``book/results`` unless told; what the
+    recipe exports goes to ``models``, ``book/_static/models`` unless told.
+
+    Until all is done, finished units are kept in ``NAME.partial.json`` beside the
+    results, and what they saved in ``NAME.partial/``, so a run that was interrupted
+    goes on where it stopped. Units of other code or settings are not taken over;
+    ``fresh`` throws them all away.
     """
-    recipe = load_recipe(name)
+    recipe, key = load_recipe(name), recipe_key(name)
     folder = folder or book_folder() / "results"
-    folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f"{name}.partial.json"
+    partial, saved = folder / f"{name}.partial.json", folder / f"{name}.partial"
     if fresh:
-        partial.unlink(missing_ok=True)
-    done: list[dict[str, Any]] = _read_partial(partial, recipe.UNITS)
+        _forget(partial, saved)
+    done = _read_partial(partial, saved, key, recipe.UNITS)
+    if not done:
+        if partial.exists() and progress:
+            tqdm.write(f"{name}: code or settings have changed: all units run anew")
+        _forget(partial, saved)
+        saved.mkdir(parents=True)
     bar = tqdm(
         total=len(recipe.UNITS), initial=len(done), desc=name, disable=not progress
     )
     for unit in recipe.UNITS[len(done) :]:
         start = time.perf_counter()
-        outcome = recipe.run_unit(unit)
+        outcome = recipe.run_unit(unit, saved)
         seconds = round(time.perf_counter() - start, 1)
-        done.append({**unit, **outcome, "seconds": seconds})
-        write_whole(partial, json.dumps(done))
+        done.append(_as_json({**unit, **outcome, "seconds": seconds}))
+        write_whole(partial, json.dumps({"key": key, "units": done}))
         bar.update()
     bar.close()
     record = {
         "recipe": name,
+        "key": key,
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "cores": os.cpu_count(),
         "seconds": round(sum(unit["seconds"] for unit in done), 1),
         "summary": recipe.summarise(done),
         "units": done,
     }
+    exported = _export(name, recipe, saved, models)
     path = folder / f"{name}.json"
     write_whole(path, json.dumps(record, indent=1) + "\n")
-    partial.unlink(missing_ok=True)
-    return path
+    _forget(partial, saved)
+    return [path, *exported]
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write ``text`` to ``path`` so that a crash leaves the old file or the new one."""
     beside = path.with_name(path.name + ".writing")
-    beside.write_text(text)
+    beside.write_text(text, encoding="utf-8", newline="\n")
     beside.replace(path)
 
 
-def _read_partial(path: Path, units: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the finished units in ``path``, or none if they are of another recipe."""
-    if not path.is_file():
+def _as_json(value: Any) -> Any:
+    """Return ``value`` as it comes back from a file: tuples are lists, for one."""
+    return json.loads(json.dumps(value))
+
+
+def _read_partial(
+    partial: Path, saved: Path, key: str, units: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the finished units, or none if other code or settings made them."""
+    if not (partial.is_file() and saved.is_dir()):
         return []
-    done = cast(list[dict[str, Any]], json.loads(path.read_text()))
+    kept = json.loads(partial.read_text(encoding="utf-8"))
+    if not isinstance(kept, dict) or kept.get("key") != key:
+        return []
+    done = cast(list[dict[str, Any]], kept["units"])
     same = len(done) <= len(units) and all(
-        unit.items() <= kept.items() for unit, kept in zip(units, done, strict=False)
+        unit.items() <= known.items()
+        for unit, known in zip(_as_json(units), done, strict=False)
     )
     return done if same else []
+
+
+def _forget(partial: Path, saved: Path) -> None:
+    partial.unlink(missing_ok=True)
+    shutil.rmtree(saved, ignore_errors=True)
+
+
+def _export(name: str, recipe: Recipe, saved: Path, models: Path | None) -> list[Path]:
+    """Let ``recipe`` write its models beside their place; move them when all are."""
+    export = getattr(recipe, "export", None)
+    if export is None:
+        return []
+    models = models or book_folder() / "_static" / "models"
+    beside = models / f"{name}.writing"
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    export(saved, beside)
+    written = [path.replace(models / path.name) for path in sorted(beside.iterdir())]
+    beside.rmdir()
+    return written

@@ -1,22 +1,13 @@
-"""Labs: figures the reader can move, in the book's page and in a live notebook.
+"""Unroll it, with ipywidgets: a recurrent network of one unit, step by step.
 
-``lab`` shows a figure that computes in the page itself; ``live`` is its counterpart
-with ipywidgets, whose numbers come from this package. Axes: T time, E input width,
-D hidden width, O outputs. This is the only module that imports ipywidgets.
+Axes: T time, E input width, D hidden width, O outputs.
 """
-
-import os
-import re
-from dataclasses import dataclass
-from html import escape
-from pathlib import Path
 
 import ipywidgets
 import torch
 
 from unrolled.layers.recurrent import RNNCell
 from unrolled.layers.unroll import unroll
-from unrolled.runtime import book_folder
 
 Rows = list[list[float]]
 
@@ -28,77 +19,6 @@ PRESETS = {  # name: W_x, W_h, b, as in unroll-it.js; a test keeps them in step
     "Wobble: the memory changes sign at every step": (4.0, -2.0, 0.0),
     "No memory: sees only the present input": (4.0, 0.0, 0.0),
 }
-
-
-def lab_names() -> list[str]:
-    """Return the names of the labs there are, in order."""
-    folder = book_folder() / "_static" / "labs"
-    return sorted(path.stem for path in folder.glob("*.js") if path.stem != "core")
-
-
-def lab_files(name: str) -> list[Path]:
-    """Return what a page with this lab loads, in order: style, core, models, lab.
-
-    A lab names the models it can show in a line ``// models: one, two``; those that
-    have not been exported are left out, and the lab does without.
-    """
-    if name not in lab_names():
-        raise ValueError(f"no lab {name!r}; the labs are {', '.join(lab_names())}")
-    static = book_folder() / "_static"
-    script = static / "labs" / f"{name}.js"
-    named = re.search(r"^// models: (.+)$", script.read_text("utf-8"), re.MULTILINE)
-    stems = re.findall(r"[\w-]+", named[1]) if named else []
-    models = [static / "models" / f"{stem}.js" for stem in stems]
-    core = [static / "labs" / "core.css", static / "labs" / "core.js"]
-    return [*core, *(path for path in models if path.is_file()), script]
-
-
-@dataclass(frozen=True, slots=True)
-class Lab:
-    """An interactive figure: a small mark in the built book, complete elsewhere."""
-
-    name: str
-
-    def _repr_mimebundle_(
-        self, include: object = None, exclude: object = None
-    ) -> dict[str, str]:
-        in_book = bool(os.environ.get("UNROLLED_BOOK"))
-        html = self.placeholder() if in_book else self.complete()
-        return {
-            "text/plain": f"Lab “{self.name}”: an interactive figure",
-            "text/html": html,
-        }
-
-    def placeholder(self) -> str:
-        """Return the mark that the book's own scripts turn into the figure."""
-        return (
-            f'<div data-lab="{escape(self.name)}"><p>This is an interactive figure, '
-            f"“{escape(self.name)}”. It needs JavaScript; if you read this in a "
-            "notebook, run the cell (and trust the notebook).</p></div>"
-        )
-
-    def complete(self) -> str:
-        """Return the figure with its style and scripts inside.
-
-        Inline rather than in an iframe: JupyterLab and VS Code run the scripts of a
-        trusted output in the page, Colab puts every output into a frame of its own,
-        and only inline does the output take the height and the theme of its notebook.
-        The core leaves an earlier copy of itself alone, so cells do not disturb
-        each other.
-        """
-        style, *scripts = (path.read_text("utf-8") for path in lab_files(self.name))
-        # "</script>" inside a script would end it.
-        safe = [re.sub(r"</(?=script)", r"<\\/", text) for text in scripts]
-        # The page is long since loaded in a notebook; in a bare file it may not be.
-        safe.append("setTimeout(window.UnrolledLab.mountAll, 0);")
-        inline = "\n".join(f"<script>\n{text}\n</script>" for text in safe)
-        return f"{self.placeholder()}\n<style>\n{style}\n</style>\n{inline}"
-
-
-def lab(name: str) -> Lab:
-    """Show the lab of this name; ``ValueError`` says which labs there are."""
-    lab_files(name)
-    return Lab(name)
 
 
 def unroll_numbers(
@@ -124,10 +44,8 @@ def unroll_numbers(
     return {key: value.tolist() for key, value in numbers.items()}
 
 
-def live(name: str) -> ipywidgets.VBox:
-    """Return the lab's counterpart for a live notebook, computed by the package."""
-    if name != "unroll-it":
-        raise ValueError(f"no live version of {name!r}; there is one of unroll-it")
+def live() -> ipywidgets.VBox:
+    """Return the controls and, below them, the numbers that follow them."""
     wide = {"width": "28rem"}
     choice = ipywidgets.Dropdown(
         options=list(PRESETS), description="Network", layout=wide

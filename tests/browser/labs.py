@@ -1,0 +1,153 @@
+"""Pages with labs on them, and ways to look at and to use whatever lab is there."""
+
+from pathlib import Path
+
+import axe_playwright_python
+from playwright.sync_api import Locator, Page
+
+from unrolled.widgets import lab, lab_files
+
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+DARK = "[data-theme=dark] body { background: #14181e; color: #ddd }"  # as in the book
+
+
+def write_page(
+    folder: Path, name: str, *, scripts: list[str] | None = None, theme: str = ""
+) -> str:
+    """Write a page as the book has it, loaded by file://; return its address.
+
+    ``scripts`` are addresses; without them they are what the book loads for this lab.
+    """
+    style, *own = (path.as_uri() for path in lab_files(name))
+    sources = own if scripts is None else scripts
+    tags = "".join(f'<script defer src="{address}"></script>' for address in sources)
+    head = f'<style>{DARK}</style><link rel="stylesheet" href="{style}">{tags}'
+    return _write(folder, head, lab(name).placeholder(), theme)
+
+
+def write_live(folder: Path, *names: str) -> str:
+    """Write a page with the outputs of so many cells of a notebook, and no more."""
+    return _write(folder, "", "".join(lab(name).complete() for name in names))
+
+
+def _write(folder: Path, head: str, body: str, theme: str = "") -> str:
+    page = folder / "page.html"
+    page.write_text(
+        f'<!doctype html><html lang="en" {theme}><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Labs</title>{head}</head>"
+        f"<body><main><h1>Labs</h1>{body}</main></body></html>",
+        encoding="utf-8",
+    )
+    return page.as_uri()
+
+
+def run_axe(page: Page) -> list[str]:
+    """Return what axe objects to, a line for each place."""
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run({preload: false})")["violations"]
+    return [f"{v['id']}: {node['html'][:120]}" for v in found for node in v["nodes"]]
+
+
+def tab_through(page: Page) -> list[tuple[str, str, float]]:
+    """Press Tab from the start of the page to the end of the lab.
+
+    Return what took the focus: its kind, its own HTML and the width of its ring.
+    """
+    seen = []
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        found = page.evaluate(
+            """() => {
+              const at = document.activeElement;
+              if (!at.closest('.unrolled-lab')) return null;
+              const ring = at.type === 'radio' ? at.closest('fieldset') : at;
+              const {outlineStyle, outlineWidth} = getComputedStyle(ring);
+              return [at.type || at.getAttribute('role') || at.tagName,
+                      at.cloneNode().outerHTML,
+                      outlineStyle === 'none' ? 0 : parseFloat(outlineWidth)];
+            }"""
+        )
+        if found is None:
+            return seen
+        seen.append(tuple(found))
+    raise RuntimeError("200 times Tab, and the focus is still in the lab")
+
+
+def stops(page: Page) -> list[str]:
+    """Return the HTML of what Tab ought to reach: of radios the one that is chosen."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll('.unrolled-lab :is(a[href], button,'
+              + 'input, select, textarea, summary, [tabindex="0"])')]
+          .filter(node => node.checkVisibility()
+            && (node.type !== 'radio' || node.checked))
+          .map(node => node.cloneNode().outerHTML)"""
+    )
+
+
+def stir(root: Locator) -> int:
+    """Use every control in sight once, each select with every option; count them.
+
+    What appears on the way is used as well. Buttons come last, for one may start over.
+    """
+    return root.evaluate(
+        """root => {
+          const send = (node, ...names) => names.forEach(name =>
+            node.dispatchEvent(new Event(name, {bubbles: true})));
+          const use = {
+            details: node => { node.open = true; },
+            select: node => [...node.options].forEach(option => {
+              node.value = option.value; send(node, 'input', 'change'); }),
+            'input[type=range]': node => [node.min, node.max].forEach(value => {
+              node.value = value; send(node, 'input', 'change'); }),
+            'input[type=checkbox], input[type=radio]': node => node.click(),
+            button: node => node.click(),
+          };
+          let count = 0;
+          for (const [kind, act] of Object.entries(use)) {
+            const done = new Set();
+            const next = () => [...root.querySelectorAll(kind)].find(node =>
+              !done.has(node) && node.checkVisibility());
+            for (let node = next(); node && done.size < 500; node = next()) {
+              done.add(node);
+              act(node);
+            }
+            count += done.size;
+          }
+          return count;
+        }"""
+    )
+
+
+def repeated_ids(page: Page) -> list[str]:
+    """Return the ids that more than one element has."""
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(node => node.id)")
+    return sorted({one for one in ids if ids.count(one) > 1})
+
+
+def colours(page: Page) -> dict[str, str]:
+    """Return the core's named colours as the lab on the page has them."""
+    names = (
+        "card well ink soft line edge accent on-accent band pos neg good bad".split()
+    )
+    names += [f"series-{n}" for n in range(1, 5)]
+    return page.evaluate(
+        """names => Object.fromEntries(names.map(name => [name, getComputedStyle(
+          document.querySelector('.unrolled-lab'))
+          .getPropertyValue('--lab-' + name)]))""",
+        names,
+    )
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours as WCAG defines it, from 1 to 21."""
+
+    def luminance(colour: str) -> float:
+        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        linear = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted([luminance(one.strip()), luminance(other.strip())])
+    return (high + 0.05) / (low + 0.05)

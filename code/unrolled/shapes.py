@@ -1,6 +1,6 @@
 """Shape contracts at module borders.
 
-Every tensor in this package is batch-first, and every axis has one letter:
+Every tensor in this package is batch-first, and every axis has one letter::
 
     B batch    T target/query position    S source/key position    V vocabulary
     E input or embedding width    D hidden or model width    L layers

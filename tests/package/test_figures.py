@@ -40,7 +40,7 @@ def portraits():
 DRAWINGS = {
     "lines": two_lines,
     "squash": lambda: plot_squash([5, 0.1, -0.5]),
-    "fixed points": lambda: plot_fixed_points(start=0.1, weights=(2.0, 0.9)),
+    "fixed points": lambda: plot_fixed_points({2.0: 0.1, 0.9: 0.9}),
     "states": lambda: plot_states([1, 0, -1], {"h": [0.9, 0.9, -0.9]}),
     "unrolled": lambda: draw_unrolled(n_steps=2),
     "elman and jordan": draw_elman_jordan,

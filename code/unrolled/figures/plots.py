@@ -59,15 +59,13 @@ def plot_squash(theme: Theme, points: Sequence[float]) -> Figure:
 
 
 @themed
-def plot_fixed_points(
-    theme: Theme, *, start: float, weights: Sequence[float]
-) -> Figure:
-    """Draw h → tanh(w h) for each w, the diagonal, and the stairs down from a start."""
+def plot_fixed_points(theme: Theme, starts: Mapping[float, float]) -> Figure:
+    """Draw h → tanh(w h), the diagonal, and stairs from ±start, for each w: start."""
     figure, axes = plt.subplots(
-        1, len(weights), figsize=(WIDTH, 3.0), sharey=True, layout="constrained"
+        1, len(starts), figsize=(WIDTH, 3.0), sharey=True, layout="constrained"
     )
     h = np.linspace(-1.05, 1.05, 300)
-    for ax, w in zip(axes, weights, strict=True):
+    for ax, (w, start) in zip(axes, starts.items(), strict=True):
         ax.plot(h, h, "--", color=theme.muted, linewidth=1, label="h")
         ax.plot(h, np.tanh(w * h), "-", color=theme.series[0], label="tanh(w h)")
         for origin, colour in ((start, 1), (-start, 2)):

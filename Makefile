@@ -10,7 +10,7 @@ PYTHON ?= python3
 endif
 export PYTHONUTF8 := 1
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
-BUILD  := $(BIN)/jupyter-book build . --toc book/_toc.yml -W -n --keep-going
+BUILD  := $(BIN)/jupyter-book build . --toc book/_toc.yml -W -n --keep-going -q
 CHAPTER ?=
 RECIPE  ?=
 
@@ -24,15 +24,16 @@ help: ## print this help
 	  while IFS='|' read -r name words; do printf '%-15s %s\n' "$$name" "$$words"; done
 
 book: $(VENV)/book ## build the book and say where to open it
-	@$(BUILD)
-	@echo
+	@echo "Building the book ..."
+	@$(BUILD) >_build.log 2>&1 || { cat _build.log; rm -f _build.log; exit 1; }
+	@rm -f _build.log
 	@echo "The book is built. Open it: file://$(CURDIR)/_build/html/index.html"
 	@echo "or run 'make serve'."
 
 test: $(VENV)/dev ## run every test: lint, types, package, book, chapters, browser
 	@$(BIN)/python tools/run_tests.py
 
-check: $(VENV)/dev ## run the fast tests only, in under three minutes
+check: $(VENV)/dev ## run the fast tests only, in about half a minute
 	@$(BIN)/python tools/run_tests.py --fast
 
 lint: $(VENV)/dev ## check style and types
@@ -62,7 +63,7 @@ recipes: $(VENV)/book ## re-make the long experiments (RECIPE=flip_flop for one)
 dist: book ## pack the built book and the notebooks as zips in dist/
 	@$(BIN)/python tools/dist.py
 
-clean: ## remove everything that was built, but not the environment
+clean: ## remove what was built; the environment and unfinished recipes stay
 	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
@@ -73,10 +74,15 @@ $(VENV)/book: requirements.txt code/pyproject.toml
 	@echo "Making the environment in $(VENV); this takes a few minutes, once."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || \
 	  { echo "Could not make $(VENV); on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@echo "1/2 PyTorch"
 	@$(PIP) install $$(grep '^torch==' requirements.txt)
+	@echo "2/2 everything else"
 	@$(PIP) install -r requirements.txt
 	@touch $@
 
 $(VENV)/dev: $(VENV)/book requirements-dev.txt
+	@echo "Installing what the tests need, once."
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || \
+	  { echo "$(VENV) is broken: rm -rf $(VENV), then say make again"; exit 1; }
 	@$(PIP) install -r requirements-dev.txt
 	@touch $@

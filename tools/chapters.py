@@ -109,6 +109,7 @@ def execute(source: Path) -> float:
         notebook,
         timeout=600,
         kernel_name="python3",
+        extra_arguments=["--log-level=ERROR"],  # not its warning about plain TCP
         resources={"metadata": {"path": str(source.parent)}},
     )
     start = time.perf_counter()
@@ -175,7 +176,7 @@ def main(
     chosen = [s for s in sources() if not names or s.name.startswith(tuple(names))]
     if names and not chosen:
         known = ", ".join(s.stem for s in sources())
-        raise typer.BadParameter(f"no chapter begins with {names}; there are: {known}")
+        sys.exit(f"no chapter {', '.join(names)}; there are: {known}")
     if layout:
         for source in filter(format_code, chosen):
             typer.echo(f"{source.stem}: code cells laid out anew")

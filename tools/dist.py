@@ -13,10 +13,16 @@ NOTEBOOKS = (
     "LICENSE", "CITATION.cff", "requirements.txt", "code", "chapters",
     "book/_toc.yml", "book/_static", "book/results",
 )  # fmt: skip
+READ_ME = """*Unrolled*, sequence models from recurrence to attention: the book.
+
+Unpack it and open index.html in a browser: no network is needed.
+Text CC BY 4.0, code Apache-2.0; see LICENSE.
+"""
 README = """The notebooks of *Unrolled*, with the package they import.
 
 You need Python 3.11 or later. In this folder:
-  python -m venv .venv, and activate it
+  python3 -m venv .venv
+  . .venv/bin/activate          (on Windows: .venv\\Scripts\\activate)
   pip install torch==2.13.0
   pip install -r requirements.txt
   jupyter lab chapters
@@ -50,6 +56,7 @@ def main() -> None:
     DIST.mkdir(exist_ok=True)
     built = ROOT / "_build" / "html"
     book = {str(p.relative_to(built)): p for p in built.rglob("*") if p.is_file()}
+    book["LICENSE"] = ROOT / "LICENSE"
     listed = subprocess.run(
         ["git", "ls-files", "-z", *NOTEBOOKS],
         cwd=ROOT, check=False, capture_output=True, encoding="utf-8",
@@ -58,7 +65,7 @@ def main() -> None:
         sys.exit(f"git ls-files failed: {listed.stderr.strip()}")
     notebooks = {name: ROOT / name for name in listed.stdout.split("\0") if name}
     packed = [
-        pack("unrolled-book", book),
+        pack("unrolled-book", book, readme=READ_ME),
         pack("unrolled-notebooks", notebooks, readme=README),
     ]
     for path in packed:

@@ -73,7 +73,14 @@ def run(
         load_recipe(name)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    path, *models = run_recipe(name, fresh=fresh)
+    try:
+        path, *models = run_recipe(name, fresh=fresh)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"\nStopped. What is finished is kept: 'unrolled run {name}' goes on from "
+            "there, and with --fresh it starts over."
+        )
+        raise typer.Exit(130) from None
     typer.echo(f"results in {path}")
     for model in models:
         typer.echo(f"model in   {model}")

@@ -19,8 +19,8 @@ def pick_device() -> torch.device:
             torch.empty(1, device=device)
         except (RuntimeError, AssertionError, ImportError) as error:
             raise ValueError(
-                f"UNROLLED_DEVICE={name!r} cannot be used here; "
-                "try cpu, cuda, cuda:1 or mps, or unset it to let us choose"
+                f"UNROLLED_DEVICE={name!r} cannot be used here; this machine has "
+                f"{', '.join(present_devices())}. Unset it to let us choose"
             ) from error
         return device
     if torch.cuda.is_available():
@@ -28,6 +28,13 @@ def pick_device() -> torch.device:
     if torch.backends.mps.is_available():
         return torch.device("mps")
     return torch.device("cpu")
+
+
+def present_devices() -> list[str]:
+    """Return the names of the devices of this machine, as ``UNROLLED_DEVICE`` takes."""
+    cuda = [f"cuda:{i}" for i in range(torch.cuda.device_count())]
+    mps = ["mps"] if torch.backends.mps.is_available() else []
+    return [*cuda, *mps, "cpu"]
 
 
 def seed_all(seed: int) -> None:

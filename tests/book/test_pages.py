@@ -116,8 +116,9 @@ def test_nothing_is_loaded_from_the_web(path):
 
 def test_the_front_door_leads_to_the_first_page():
     door = parse((HTML / "index.html").read_text(encoding="utf-8"))
-    target = re.search("url=(.*)", door.meta["content"])[1]
-    assert (HTML / target).resolve() == FIRST
+    refresh = door.find("meta", attrs={"http-equiv": "refresh"})
+    for target in (re.search("url=(.*)", refresh["content"])[1], door.a["href"]):
+        assert (HTML / target).resolve() == FIRST
     assert FIRST.is_file()
 
 

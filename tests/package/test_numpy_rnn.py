@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 import pytest
 import torch
+from bench import plain_loop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
@@ -111,9 +112,36 @@ def test_gradients_agree_with_finite_differences(problem):
         assert relative_gap(gradients[name], differences(loss, p)) <= 1e-8
 
 
+def test_ids_are_their_one_hot_rows(net, rng):
+    ids, targets = rng.integers(E, size=(2, 3)), rng.integers(O, size=(2, 3))
+    h_0 = rng.normal(size=(2, D))
+    for ours, theirs in zip(
+        net.forward(ids, h_0), net.forward(np.eye(E)[ids], h_0), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-15)
+    loss, gradients = net.backward(ids, targets, h_0)
+    same_loss, same = net.backward(np.eye(E)[ids], targets, h_0)
+    np.testing.assert_allclose(loss, same_loss, rtol=1e-14)
+    for name in NAMES:
+        np.testing.assert_allclose(gradients[name], same[name], rtol=0, atol=1e-15)
+
+
+def test_the_plain_loop_of_the_benchmark_computes_the_same(rng):
+    net = NumpyRNN(E, D, E, rng=rng)
+    ids, targets = rng.integers(E, size=(2, 6))
+    loss, gradients = net.backward(ids[None], targets[None])
+    columns = {name: np.atleast_2d(p).T for name, p in net.parameters().items()}
+    plain_loss, plain_gradients = plain_loop(columns, ids, targets)
+    np.testing.assert_allclose(plain_loss, loss, rtol=1e-13)
+    for name in NAMES:
+        ours = plain_gradients[name].T.reshape(gradients[name].shape)
+        np.testing.assert_allclose(ours, gradients[name], rtol=0, atol=1e-14)
+
+
 def test_the_loss_survives_huge_logits(net):
     logits = np.array([[[1e4, -1e4], [1e4, -1e4]]])
-    assert net.loss(logits, np.array([[0, 1]])) == 1e4
+    for _ in range(2):  # and leaves them as they are
+        assert net.loss(logits, np.array([[0, 1]])) == 1e4
 
 
 def test_equal_logits_cost_the_log_of_the_number_of_classes(net):
@@ -164,6 +192,7 @@ def test_single_precision_stays_single(rng):
     net = NumpyRNN(E, D, O, rng=rng, dtype=np.float32)
     one_hot = np.eye(E, dtype=int)[rng.integers(E, size=(2, 3))]
     results = net.forward(one_hot, np.ones((2, D)))
+    results += net.forward(one_hot.argmax(axis=-1))
     _, gradients = net.backward(one_hot, rng.integers(O, size=(2, 3)))
     net.step(gradients, lr=np.float64(0.1))
     found = [*results, *gradients.values(), *net.parameters().values()]
@@ -208,6 +237,10 @@ X, Y = np.zeros((2, 5, E)), np.zeros((2, 5), int)
         (X[0], Y, None, r"^x must be \(B, T, E=3\), .*; its shape is \(5, 3\)$"),
         (X[..., :2], Y, None, r"^x must be \(B, T, E=3\), .* is \(2, 5, 2\)$"),
         (X[:, :0], Y, None, r"^x must be .*, none of them empty; .* is \(2, 0, 3\)$"),
+        (Y[0], Y, None, r"^x must be \(B, T, E=3\), .*; its shape is \(5,\)$"),
+        (Y[:, :0], Y, None, r"^x must be \(B, T\), none .* is \(2, 0\)$"),
+        (Y + E, Y, None, r"^x must lie in 0\.\.2, got 3\.\.3$"),
+        (Y - 1, Y, None, r"^x must lie in 0\.\.2, got -1\.\.-1$"),
         (X, Y, X[0], r"^h_0 must be \(B=2, D=4\), .*; its shape is \(5, 3\)$"),
         (X, Y, np.zeros(D), r"^h_0 must be \(B=2, D=4\), .*; its shape is \(4,\)$"),
         (X, Y[:, :4], None, r"^targets must be \(B=2, T=5\), .* is \(2, 4\)$"),

@@ -29,6 +29,23 @@ def drop_leftovers(app: Sphinx, error: Exception | None) -> None:
             picture.unlink()
 
 
+def front_door(app: Sphinx, error: Exception | None) -> None:
+    """Write a first page that leads to the book's, also where refreshing is off."""
+    if error or app.builder.format != "html":
+        return
+    first = app.builder.get_target_uri(app.config.root_doc)
+    if first == "index.html":
+        return
+    (Path(app.outdir) / "index.html").write_text(
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{app.config.html_title}</title>\n"
+        f'<meta http-equiv="refresh" content="0; url={first}">\n'
+        f'<link rel="canonical" href="{first}">\n</head>\n'
+        f'<body><a href="{first}">{app.config.html_title}</a></body>\n</html>\n',
+        encoding="utf-8",
+    )
+
+
 ICON = re.compile(  # "name":[width,height,[aliases],"code","path"], in fontawesome.js
     r'(?<=[{,])"?([\w-]+)"?:\[\d+,\d+,\[[^\]]*\],"[0-9a-f]+",(?:"[^"]*"|\[[^\]]*\])\],?'
 )
@@ -72,4 +89,5 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", drop_repeated_ids)
     app.connect("build-finished", drop_leftovers)
     app.connect("build-finished", thin_icons)
+    app.connect("build-finished", front_door)
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))

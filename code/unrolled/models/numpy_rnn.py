@@ -2,6 +2,7 @@
 
 Axes: B batch, T time, E input width, D hidden width, O output classes. The loop over
 time stands only where a state needs its neighbour; all else is one matrix product.
+Inside, time comes first, so that a step is one block of memory; (TB, D) are its rows.
 """
 
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 Array = NDArray[np.floating[Any]]
-Targets = NDArray[np.integer[Any]]
+Ids = NDArray[np.integer[Any]]
+Inputs = NDArray[Any]  # floats (B, T, E), or ids (B, T)
 
 
 class NumpyRNN:
@@ -56,27 +58,24 @@ class NumpyRNN:
         """Return the parameters by name: the arrays themselves, not copies."""
         return {name: getattr(self, name) for name in ("W_x", "W_h", "b", "V", "c")}
 
-    def forward(self, x: Array, h_0: Array | None = None) -> tuple[Array, Array]:
+    def forward(self, x: Inputs, h_0: Array | None = None) -> tuple[Array, Array]:
         """Return the logits (B, T, O) and the states (B, T, D), given ``x`` (B, T, E).
 
-        ``h_0`` (B, D) is the state before the first step; without it, zeros.
+        One-hot rows may be given as their ids, integers (B, T): ``x @ W_x`` is then a
+        look-up in ``W_x``. ``h_0`` (B, D) is the state before the first step, or zeros.
         """
-        x, h = self._inputs(x, h_0)
-        projected = x @ self.W_x + self.b  # (B, T, D)
-        states = np.empty_like(projected)
-        for t in range(x.shape[1]):
-            h = np.tanh(projected[:, t] + h @ self.W_h)
-            states[:, t] = h
-        return states @ self.V + self.c, states
+        h = self._states(*self._inputs(x, h_0))[1:]
+        logits = h @ self.V + self.c  # (T, B, O)
+        return logits.swapaxes(0, 1), h.swapaxes(0, 1)
 
-    def loss(self, logits: Array, targets: Targets) -> float:
+    def loss(self, logits: Array, targets: Ids) -> float:
         r"""Return the mean :math:`-\log \operatorname{softmax}(\mathbf{o}_t)_{y_t}`."""
-        targets = self._targets(logits, targets)
-        right = np.take_along_axis(_log_softmax(logits), targets[..., None], axis=-1)
-        return float(-right.mean())
+        _check("logits", logits, B=None, T=None, O=self.d_out)
+        y = _ids("targets", targets, self.d_out, B=len(logits), T=logits.shape[1])
+        return _loss_and_softmax(_rows(np.array(logits, self.dtype)), y.ravel())[0]
 
     def backward(
-        self, x: Array, targets: Targets, h_0: Array | None = None
+        self, x: Inputs, targets: Ids, h_0: Array | None = None
     ) -> tuple[float, dict[str, Array]]:
         r"""Return the loss and its gradient with respect to each parameter, by name.
 
@@ -94,26 +93,33 @@ class NumpyRNN:
         A matrix gathers, over all rows and steps, what it multiplied times the error of
         what came out, such as :math:`\sum_t \mathbf{h}_{t-1}^\top \bar{\mathbf{a}}_t`.
         """
-        x, h_0 = self._inputs(x, h_0)
-        logits, h = self.forward(x, h_0)
-        loss = self.loss(logits, targets)
-        n_rows, n_steps, _ = x.shape
-        p, y = np.exp(_log_softmax(logits)), np.eye(self.d_out, dtype=h.dtype)[targets]
-        d_o = (p - y) / (n_rows * n_steps)  # (B, T, O)
-        d_h = d_o @ self.V.T  # (B, T, D), the read-out's share
-        d_a = np.empty_like(h)
-        from_later = np.zeros_like(h_0)  # after the last step there is nothing
-        for t in reversed(range(n_steps)):
-            d_a[:, t] = (d_h[:, t] + from_later) * (1 - h[:, t] ** 2)
-            from_later = d_a[:, t] @ self.W_h.T
+        x, h_0 = self._inputs(x, h_0)  # (T, B, E), or ids (T, B)
+        y = _ids("targets", targets, self.d_out, B=len(h_0), T=len(x)).T.ravel()
+        states = self._states(x, h_0)
+        h_before, h = _rows(states[:-1]), _rows(states[1:])  # (TB, D)
+        o = h @ self.V  # (TB, O)
+        o += self.c
+        loss, d_o = _loss_and_softmax(o, y)  # d_o, so far p
+        d_o[np.arange(len(y)), y] -= 1
+        d_o /= len(y)
 
-        h_before = np.concatenate([h_0[:, None], h[:, :-1]], axis=1)  # (B, T, D)
+        slope = 1 - states[1:] ** 2
+        d_a: Array = (d_o @ self.V.T).reshape(slope.shape)  # d_h: the read-out's share
+        W_h_T = np.ascontiguousarray(self.W_h.T)  # twice as fast for small batches
+        from_later = np.zeros_like(h_0)  # after the last step there is nothing
+        for d_t, slope_t in zip(reversed(d_a), reversed(slope), strict=True):
+            d_t += from_later  # now all of d_h
+            d_t *= slope_t
+            from_later = d_t.dot(W_h_T)
+
+        d_a, ones = _rows(d_a), np.ones(len(y), self.dtype)  # what a bias multiplied
+        x = x if x.ndim == 3 else np.eye(self.d_in, dtype=self.dtype)[x]
         return loss, {
-            "W_x": _over_steps(x, d_a),
-            "W_h": _over_steps(h_before, d_a),
-            "b": d_a.sum(axis=(0, 1)),
-            "V": _over_steps(h, d_o),
-            "c": d_o.sum(axis=(0, 1)),
+            "W_x": _rows(x).T @ d_a,
+            "W_h": h_before.T @ d_a,
+            "b": ones @ d_a,
+            "V": h.T @ d_o,
+            "c": ones @ d_o,
         }
 
     def step(self, gradients: dict[str, Array], lr: float) -> None:
@@ -127,37 +133,60 @@ class NumpyRNN:
         for name, value in self.parameters().items():
             value -= lr * gradients[name]
 
-    def _inputs(self, x: Array, h_0: Array | None) -> tuple[Array, Array]:
-        """Check ``x`` and ``h_0``, take both to our dtype, and put zeros for None."""
-        x = np.asarray(x, self.dtype)
-        _check("x", x, B=None, T=None, E=self.d_in)
+    def _states(self, x: Inputs, h_0: Array) -> Array:
+        """Return the states (T + 1, B, D) from ``h_0`` on; time comes first."""
+        h = np.empty((len(x) + 1, *h_0.shape), self.dtype)
+        h[0] = h_0
+        if x.ndim == 3:
+            h[1:] = x @ self.W_x + self.b
+        else:
+            # the ids are checked already: "clip" lets take write without a copy
+            np.take(self.W_x + self.b, x, axis=0, out=h[1:], mode="clip")
+        for t, h_t in enumerate(h[1:]):
+            h_t += h[t].dot(self.W_h)  # "@" takes longer to start
+            np.tanh(h_t, out=h_t)
+        return h
+
+    def _inputs(self, x: Inputs, h_0: Array | None) -> tuple[Inputs, Array]:
+        """Check both, put time first in ``x`` and zeros for None."""
+        if np.ndim(x) == 2 and np.issubdtype(np.asarray(x).dtype, np.integer):
+            x = _ids("x", x, self.d_in, B=None, T=None)
+        else:
+            x = np.asarray(x, self.dtype)
+            _check("x", x, B=None, T=None, E=self.d_in)
         h_0 = np.zeros((len(x), self.d_hidden)) if h_0 is None else h_0
         h_0 = np.asarray(h_0, self.dtype)
         _check("h_0", h_0, B=len(x), D=self.d_hidden)
-        return x, h_0
-
-    def _targets(self, logits: Array, targets: Targets) -> Targets:
-        """Check that ``targets`` names one class in 0..O-1 for every step."""
-        _check("logits", logits, B=None, T=None, O=self.d_out)
-        targets = np.asarray(targets)
-        _check("targets", targets, B=len(logits), T=logits.shape[1])
-        if not np.issubdtype(targets.dtype, np.integer):
-            raise ValueError(f"targets must be integers, got dtype {targets.dtype}")
-        low, high, top = targets.min(), targets.max(), self.d_out - 1
-        if low < 0 or high > top:
-            raise ValueError(f"targets must lie in 0..{top}, got {low}..{high}")
-        return targets
+        return np.ascontiguousarray(x.swapaxes(0, 1)), h_0
 
 
-def _log_softmax(o: Array) -> Array:
-    """Return log softmax over the last axis, shifted so that nothing overflows."""
-    o = o - o.max(axis=-1, keepdims=True)
-    return o - np.log(np.exp(o).sum(axis=-1, keepdims=True))
+def _loss_and_softmax(o: Array, targets: Ids) -> tuple[float, Array]:
+    """Return the mean loss and the softmax of the rows, which is written over ``o``."""
+    row = np.arange(len(o))
+    # Less the largest, exp cannot overflow; argmax is faster than max on short rows.
+    o -= o[row, o.argmax(axis=1), None]
+    right = o[row, targets]
+    p = np.exp(o, out=o)
+    total = p @ np.ones(p.shape[1], p.dtype)
+    p /= total[:, None]
+    return float((np.log(total) - right).mean()), p
 
 
-def _over_steps(left: Array, right: Array) -> Array:
-    """Sum left_t^T right_t over rows and steps: (B, T, M), (B, T, N) to (M, N)."""
-    return np.tensordot(left, right, axes=((0, 1), (0, 1)))
+def _rows(array: Array) -> Array:
+    """Return (T, B, …) as the rows of one matrix, (TB, …)."""
+    return array.reshape(-1, array.shape[-1])
+
+
+def _ids(name: str, ids: Ids, n: int, **sizes: int | None) -> Ids:
+    """Return ``ids`` as an array, checked to be integers in 0..n-1 of this shape."""
+    ids = np.asarray(ids)
+    _check(name, ids, **sizes)
+    if not np.issubdtype(ids.dtype, np.integer):
+        raise ValueError(f"{name} must be integers, got dtype {ids.dtype}")
+    low, high = ids.min(), ids.max()
+    if low < 0 or high >= n:
+        raise ValueError(f"{name} must lie in 0..{n - 1}, got {low}..{high}")
+    return ids
 
 
 def _check(name: str, array: NDArray[Any], **sizes: int | None) -> None:

@@ -13,12 +13,12 @@ NOTEBOOKS = (
     "LICENSE", "CITATION.cff", "requirements.txt", "code", "chapters",
     "book/_toc.yml", "book/_static", "book/results",
 )  # fmt: skip
-READ_ME = """*Unrolled*, sequence models from recurrence to attention: the book.
+BOOK_README = """*Unrolled*, sequence models from recurrence to attention: the book.
 
 Unpack it and open index.html in a browser: no network is needed.
 Text CC BY 4.0, code Apache-2.0; see LICENSE.
 """
-README = """The notebooks of *Unrolled*, with the package they import.
+NOTEBOOKS_README = """The notebooks of *Unrolled*, with the package they import.
 
 You need Python 3.11 or later. In this folder:
   python3 -m venv .venv
@@ -65,8 +65,8 @@ def main() -> None:
         sys.exit(f"git ls-files failed: {listed.stderr.strip()}")
     notebooks = {name: ROOT / name for name in listed.stdout.split("\0") if name}
     packed = [
-        pack("unrolled-book", book, readme=READ_ME),
-        pack("unrolled-notebooks", notebooks, readme=README),
+        pack("unrolled-book", book, readme=BOOK_README),
+        pack("unrolled-notebooks", notebooks, readme=NOTEBOOKS_README),
     ]
     for path in packed:
         print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")

@@ -15,7 +15,7 @@ CHAPTER ?=
 RECIPE  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check lint format execute serve lab bench recipes dist clean
+.PHONY: help book test check lint format execute serve lab bench recipes dist pdf clean
 
 help: ## print this help
 	@echo "Unrolled: sequence models from recurrence to attention"
@@ -62,6 +62,9 @@ recipes: $(VENV)/book ## re-make the long experiments (RECIPE=flip_flop for one)
 
 dist: book ## pack the built book and the notebooks as zips in dist/
 	@$(BIN)/python tools/dist.py
+
+pdf: book $(VENV)/dev ## print the whole book to dist/unrolled.pdf (needs Chromium)
+	@PYTHONPATH=tools $(BIN)/python -m pdf
 
 clean: ## remove what was built; the environment and unfinished recipes stay
 	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

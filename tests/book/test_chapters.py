@@ -14,10 +14,10 @@ from typing import Any
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from unrolled_book import notebooks
 
 import chapters
 from unrolled.claims import MIME, Claim, pretty
+from unrolled_book import notebooks
 
 SOURCES = chapters.sources()
 Notebook = dict[str, Any]
@@ -195,7 +195,8 @@ def result_faults(notebook: Notebook) -> list[str]:
     """
     code = "\n".join(notebooks.text(cell["source"]) for cell in code_cells(notebook))
     used = set(re.findall(r"\bresults\([\"'](\w+)[\"']\)", code))
-    imported = set(re.findall(r"from unrolled\.recipes import (\w+)", code))
+    lists = re.findall(r"from unrolled\.recipes import ([\w, ]+)", code)
+    imported = {name.split()[0] for names in lists for name in names.split(",")}
     return [f"results of {name}, a recipe not imported" for name in used - imported]
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from myst_nb.core.render import MimeData, NbElementRenderer
-from unrolled_book import byline, claims, notebooks, themes
 
 from unrolled.claims import MIME, Claim
 from unrolled.figures.plots import plot_squash
 from unrolled.widgets import lab_files
+from unrolled_book import byline, claims, corrections, notebooks, themes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -108,10 +108,12 @@ def test_a_students_copy_of_a_notebook_is_not_a_chapter(tmp_path):
 
 CORRECTION = """
 - source: "001:5"
+  group: wording
   says: X & Y.
   verdict: rumour
   instead: Z.
   chapter: 01-a
+  evidence: {because: It is so.}
 """
 
 
@@ -123,25 +125,27 @@ def write_corrections(root, text):
 
 def test_corrections_are_read(tmp_path):
     write_corrections(tmp_path, CORRECTION)
-    (entry,) = claims.corrections(tmp_path)
-    assert (entry["source"], entry["verdict"]) == ("001:5", "rumour")
+    (entry,) = corrections.read(tmp_path)
+    assert (entry.source, entry.verdict) == ("001:5", "rumour")
 
 
-@pytest.mark.parametrize("part", ["says", "verdict", "instead", "chapter"])
+@pytest.mark.parametrize(
+    "part", ["group", "says", "verdict", "instead", "chapter", "evidence"]
+)
 def test_a_correction_without_a_part_is_named(tmp_path, part):
     write_corrections(tmp_path, re.sub(rf"  {part}: .*\n", "", CORRECTION))
     with pytest.raises(ValueError, match=rf"corrections.yml: 001:5: no {part}"):
-        claims.corrections(tmp_path)
+        corrections.read(tmp_path)
 
 
 def test_a_correction_with_an_unknown_verdict_is_named(tmp_path):
     write_corrections(tmp_path, CORRECTION.replace("rumour", "wrong"))
     with pytest.raises(ValueError, match="001:5: verdict 'wrong'"):
-        claims.corrections(tmp_path)
+        corrections.read(tmp_path)
 
 
 def test_the_books_own_corrections_are_in_order():
-    assert isinstance(claims.corrections(ROOT), list)
+    assert corrections.read(ROOT, claims.all_claims(ROOT))
 
 
 # ---- bylines, labs, figures ----
@@ -289,7 +293,7 @@ def test_the_ledger_lists_a_claim_with_links_both_ways(built):
     row = ledger.find(id="ledger-two-and-two")
     assert row.th.text == "Two & two make four."
     assert "sum: 4" in row.text
-    assert [td.text for td in row("td")][1:] == ["001:117", "refuted", "chapter 01"]
+    assert [td.text for td in row("td")][1:] == ["001:117", "refuted", "chapter 1"]
     assert row.a["href"] == "../chapters/01-a.html#claim-two-and-two"
     card = chapter.find(id="claim-two-and-two")
     assert card.select_one(".claim-link")["href"] == (

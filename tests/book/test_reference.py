@@ -1,15 +1,212 @@
-"""The package reference: whatever cites an equation is in it, so labels are checked."""
+"""The package reference: made from the package, and nothing of the package left out."""
 
+import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "code" / "unrolled"
+import pytest
+import typer.main
+from bs4 import BeautifulSoup
+
+from unrolled.cli import app
+from unrolled_book import package
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "book" / "reference.md"
+PAGE = ROOT / "_build" / "html" / "book" / "reference.html"
 
 
-def test_every_module_that_cites_an_equation_is_in_the_reference():
-    listed = (ROOT / "book" / "reference.md").read_text(encoding="utf-8")
-    citing = [p for p in PACKAGE.rglob("*.py") if ":eq:" in p.read_text("utf-8")]
-    assert citing
-    for path in citing:
-        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        assert f"automodule:: {'.'.join(parts)}\n" in listed, path
+def sections(text: str) -> dict[str, str]:
+    """Return the introduction of each layer that the page documents."""
+    found = re.findall(
+        r"^\(layer-(\w+)\)=\n## [^\n]+\n(.*?)"
+        r"^```\{(?:modules\} (\w+)|commands\})\n```$",
+        text,
+        re.M | re.S,
+    )
+    return {label: words for label, words, layer in found if layer in (label, "")}
+
+
+def layer_faults(text: str, layers: list[str]) -> list[str]:
+    """Say which layers the page lacks, and what to write."""
+    found = sections(text)
+    faults = [
+        f"code/unrolled has the layer {layer!r} and book/reference.md has not: add a "
+        f"section '(layer-{layer})=', a heading, a sentence or two on what it is for, "
+        f"and the directive '{{modules}} {layer}'; the modules follow by themselves"
+        for layer in layers
+        if layer not in found
+    ]
+    faults += [
+        f"{layer}: no introduction" for layer, w in found.items() if not w.strip()
+    ]
+    if not faults and list(found) != layers:
+        faults.append(f"the layers should stand in the order {', '.join(layers)}")
+    return faults
+
+
+def test_every_layer_has_its_section_with_an_introduction_in_order():
+    assert layer_faults(SOURCE.read_text(encoding="utf-8"), package.layers()) == []
+
+
+def test_every_file_of_the_package_is_in_a_layer_that_is_documented():
+    listed = {path for layer in package.layers() for path in package.modules_of(layer)}
+    private = {
+        path for path in package.PACKAGE.rglob("*.py") if path.name.startswith("_")
+    }
+    left_out = set(package.PACKAGE.rglob("*.py")) - listed - private
+    assert not left_out, (
+        f"{sorted(map(str, left_out))}: a module belongs to a layer, "
+        f"one of {', '.join(package.ORDER)}"
+    )
+
+
+def test_the_order_of_layers_is_the_one_that_is_held():
+    held = (ROOT / "tests" / "package" / "test_layering.py").read_text(encoding="utf-8")
+    words = re.search(r"^ORDER = \((.*?)\)\.split\(\)", held, re.M | re.S)[1]
+    assert " ".join(re.findall(r'"([^"]*)"', words)).split() == package.ORDER
+
+
+def test_what_a_layer_imports_stands_above_it():
+    for layer in package.layers():
+        place = package.ORDER.index(layer)
+        assert set(package.imported_layers(layer)) <= set(package.ORDER[:place])
+
+
+# ---- a package of our own, and pages that lack something ----
+
+FILES = {
+    "__init__.py": "",
+    "shapes.py": '"""Shapes.\n\nMore."""',
+    "layers/__init__.py": '"""Layers."""\n',
+    "layers/cell.py": '''"""Cells, :eq:`all`."""
+from unrolled.shapes import x
+
+class Cell:
+    """One step, :eq:`cell` and :eq:`all`."""
+
+    def forward(self):
+        """Compute :eq:`step`."""
+''',
+    "layers/_private.py": '"""No :eq:`business`."""\nimport unrolled.data\n',
+    "cli.py": "from unrolled.layers import cell\n",
+}
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    root = tmp_path / "code" / "unrolled"
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_layers_and_their_public_modules_are_found(tiny):
+    assert package.layers(tiny) == ["shapes", "layers", "cli"]
+    names = [package.module_name(p, tiny) for p in package.modules_of("layers", tiny)]
+    assert names == ["unrolled.layers", "unrolled.layers.cell"]
+    assert package.modules_of("data", tiny) == []
+    assert package.first_line(tiny / "shapes.py") == "Shapes."
+    assert package.imported_layers("layers", tiny) == ["shapes", "data"]
+    assert package.imported_layers("cli", tiny) == ["layers"]
+
+
+def test_what_cites_an_equation_is_found_by_its_full_name(tiny):
+    assert sorted(package.citations(tiny)) == [
+        ("all", "unrolled.layers.cell"),
+        ("all", "unrolled.layers.cell.Cell"),
+        ("business", "unrolled.layers._private"),
+        ("cell", "unrolled.layers.cell.Cell"),
+        ("step", "unrolled.layers.cell.Cell.forward"),
+    ]
+
+
+def test_labelled_equations_are_found_with_their_chapter(tmp_path):
+    (tmp_path / "chapters").mkdir()
+    text = "```{math}\n:label: cell\nx\n```\n\n```{figure}\n:name: other\n```\n"
+    (tmp_path / "chapters" / "04-a.md").write_text(text)
+    assert package.equations(tmp_path) == {"cell": "chapters/04-a"}
+
+
+GOOD = "".join(
+    f"(layer-{name})=\n## {name}\n\nWords.\n\n```{{modules}} {name}\n```\n\n"
+    for name in ("shapes", "data")
+) + ("(layer-cli)=\n## The command line\n\nWords.\n\n```{commands}\n```\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("", "", ""),
+        ("(layer-data)=\n", "", "add a section '(layer-data)=', a heading"),
+        ("{modules} data", "{modules} dat", "the directive '{modules} data'"),
+        ("{commands}", "{command}", "the layer 'cli'"),
+        ("## data\n\nWords.", "## data\n", "data: no introduction"),
+        ("data", "aside", "the layer 'data'"),
+    ],
+)
+def test_a_page_that_lacks_a_layer_is_told_what_to_add(old, new, fault):
+    found = layer_faults(
+        GOOD.replace(old, new) if old else GOOD, ["shapes", "data", "cli"]
+    )
+    assert fault in " | ".join(found)
+    assert bool(found) == bool(fault)
+
+
+def test_a_drawing_function_is_shown_without_its_theme():
+    def shown(signature):
+        return package.drop_theme(None, "", "", None, None, signature, "Figure")
+
+    assert shown("(theme: Theme, n: int = 4)") == ("(n: int = 4)", "ThemedFigure")
+    assert shown("(theme: Theme)") == ("()", "ThemedFigure")
+    assert shown("(themes: int)") is None
+    assert shown("") is None
+
+
+# ---- the built page ----
+
+
+@pytest.fixture(scope="module")
+def page() -> BeautifulSoup:
+    return BeautifulSoup(PAGE.read_text(encoding="utf-8"), "html.parser")
+
+
+@pytest.mark.built
+def test_every_public_module_is_on_the_page(page):
+    for layer in package.layers():
+        if layer != "cli":
+            for path in package.modules_of(layer):
+                assert page.find(id=f"module-{package.module_name(path)}"), path
+
+
+@pytest.mark.built
+def test_equations_and_code_lead_to_each_other(page):
+    rows = page.select("#from-an-equation-to-its-code tbody tr")
+    known = package.equations(ROOT)
+    shown = [row.a["href"] for row in rows]
+    in_book = [
+        f"../{known[label]}.html#equation-{label}"
+        for label in known
+        if label in {cited for cited, _ in package.citations()}
+        and (ROOT / "_build" / "html" / f"{known[label]}.html").is_file()
+    ]
+    assert in_book
+    assert shown == in_book
+    for row in rows:
+        for link in row("td")[2]("a"):
+            target = page.find(id=link["href"].removeprefix("#"))
+            back = [a["href"] for a in target.parent.select("a[href*=equation-]")]
+            assert row.a["href"] in back, link["href"]
+
+
+@pytest.mark.built
+def test_the_command_line_is_explained_in_its_own_words(page):
+    commands = typer.main.get_command(app).commands
+    assert commands
+    for name, command in commands.items():
+        section = page.find(id=f"command-{name}")
+        words = " ".join(section.text.split())
+        assert f"unrolled {name}" in words
+        assert " ".join(command.help.split()) in words
+        for parameter in command.params:
+            assert parameter.help in words

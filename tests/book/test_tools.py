@@ -6,14 +6,15 @@ import sys
 import zipfile
 from pathlib import Path
 
-import dist
 import pytest
+
+import dist
 import run_tests
 from run_tests import Stage
 
 ROOT = Path(__file__).parents[2]
 PROMISED = (
-    "book test check lint format execute serve lab bench recipes dist clean".split()
+    "book test check lint format execute serve lab bench recipes dist pdf clean".split()
 )
 
 

@@ -5,11 +5,8 @@ the tests read it. So a failure names the page and one thing that is wrong with 
 """
 
 import re
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import axe_playwright_python
@@ -164,23 +161,6 @@ def look(browser: Browser, address: str, width: int, theme: str, *, axe: bool) -
         visit.axe = run_axe(page)
     page.context.close()
     return visit
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """Serve the built book on this machine, and return its address."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    handler = partial(Quiet, directory=str(HTML))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
-        thread = threading.Thread(target=http.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{http.server_address[1]}/"
-        http.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -405,7 +385,7 @@ def test_a_card_leads_to_its_line_in_the_ledger_and_back(chapter, page):
     page.wait_for_url(f"**/book/claims.html#ledger-{name}")
     row = page.locator(f"[id='ledger-{name}']")
     expect(row).to_be_in_viewport()
-    row.get_by_role("link").click()
+    row.locator("[data-label=Where] a").first.click()
     page.wait_for_url(f"**/chapters/*#claim-{name}")
     expect(page.locator(f"[id='claim-{name}']")).to_be_in_viewport()
 

@@ -9,8 +9,13 @@ import pytest
 import torch
 
 from unrolled.evaluation.dynamics import portrait
-from unrolled.figures.diagrams import draw_elman_jordan, draw_unrolled
+from unrolled.figures.diagrams import (
+    draw_backward,
+    draw_elman_jordan,
+    draw_unrolled,
+)
 from unrolled.figures.flip_flop import plot_courses, plot_portraits
+from unrolled.figures.gradients import plot_lives, plot_reach, plot_runs, plot_solved
 from unrolled.figures.plots import (
     plot_fixed_points,
     plot_lines,
@@ -37,6 +42,9 @@ def portraits():
     return plot_portraits({"a": shown}, answers={"a": labels})
 
 
+MOMENT = {"accuracy": 0.5, "radius": 0.9, "stretch": 1.2, "norms": [1.0, 0.8, 0.7]}
+LIFE = [{**MOMENT, "update": 0}, {**MOMENT, "update": 20, "accuracy": 1.0}]
+
 DRAWINGS = {
     "lines": two_lines,
     "squash": lambda: plot_squash([5, 0.1, -0.5]),
@@ -44,6 +52,13 @@ DRAWINGS = {
     "states": lambda: plot_states([1, 0, -1], {"h": [0.9, 0.9, -0.9]}),
     "unrolled": lambda: draw_unrolled(n_steps=2),
     "elman and jordan": draw_elman_jordan,
+    "backward": lambda: draw_backward(n_steps=2),
+    "lives": lambda: plot_lives({"a": LIFE, "b": LIFE}, updates=(0, 20)),
+    "reach": lambda: plot_reach({"a": [LIFE]}, lag=2, solved=0.95),
+    "solved": lambda: plot_solved({"a": {"10": [0, 1, 3]}}, rates=(1, 2, 3), runs=3),
+    "runs": lambda: plot_runs(
+        {"a": [[1.0, 2.0]], "b": [[2.0, 1.0]]}, y_label="y", limits=(0.1, 9)
+    ),
     "portraits": portraits,
     "courses": lambda: plot_courses([0, 25], [[1, 2], [1, 4]]),
 }

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from unrolled.evaluation.gradients import ACTIVATIONS, horizon, jacobian_norms
 from unrolled.layers.initialise import two_by_two
 from unrolled.layers.recurrent import RNNCell
+from unrolled.layers.variants import ReLUCell, SigmoidCell
 
 
 def by_autograd(step, start, pushes):
@@ -44,8 +45,10 @@ def test_the_horizon_agrees_with_autograd(activation, D, T, seed):
     )
 
 
-def test_a_cell_agrees_with_autograd_row_by_row():
-    cell = RNNCell(3, 4).double()
+@pytest.mark.parametrize("kind", [RNNCell, ReLUCell, SigmoidCell])
+def test_a_cell_agrees_with_autograd_row_by_row(kind):
+    torch.manual_seed(0)
+    cell = kind(3, 4).double()
     x = torch.randn(2, 5, 3, dtype=torch.float64)
     found = jacobian_norms(cell, x)
     for row, norms in zip(x, found, strict=True):
@@ -71,3 +74,33 @@ def test_unknown_activations_and_wrong_shapes_are_named():
         horizon(torch.zeros(2, 3), pushes)
     with pytest.raises(ValueError, match=r"pushes must be \(T, D\): D should be 2"):
         horizon(W, torch.zeros(3, 4))
+
+
+def test_a_cell_whose_slope_is_not_known_is_refused():
+    class CubeCell(RNNCell):
+        def step(self, projected, h):
+            return (projected + h @ self.W_h) ** 3
+
+    with pytest.raises(ValueError, match="cell is a CubeCell; it must be one of RNN"):
+        jacobian_norms(CubeCell(2, 2), torch.zeros(1, 3, 2))
+
+
+@given(st.integers(1, 6), st.integers(2, 9), st.integers(0, 99))
+def test_the_jacobian_of_a_linear_network_is_a_power_of_its_matrix(D, T, seed):
+    torch.manual_seed(seed)
+    W = torch.randn(D, D, dtype=torch.float64) / D**0.5
+
+    def last(h):
+        for _ in range(T - 1):
+            h = h @ W
+        return h
+
+    start = torch.zeros(D, dtype=torch.float64)
+    found = torch.autograd.functional.jacobian(last, start).T  # rows: nudge of h_1
+    power = torch.linalg.matrix_power(W, T - 1)
+    torch.testing.assert_close(found, power, rtol=1e-10, atol=1e-10)
+    # and a gradient that autograd carries back is the same product, transposed
+    h = torch.randn(D, dtype=torch.float64, requires_grad=True)
+    error = torch.randn(D, dtype=torch.float64)
+    last(h).backward(error)
+    torch.testing.assert_close(h.grad, error @ power.T, rtol=1e-10, atol=1e-10)

@@ -6,11 +6,11 @@ import inspect
 import numpy as np
 import pytest
 import torch
-from bench import plain_loop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
+from bench import plain_loop
 from unrolled.layers.unroll import RNN
 from unrolled.models import numpy_rnn
 from unrolled.models.numpy_rnn import NumpyRNN

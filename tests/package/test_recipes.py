@@ -11,9 +11,12 @@ import torch
 from safetensors.torch import load_file
 
 from unrolled.data.flip_flop import flip_flop
+from unrolled.data.recall import recall
+from unrolled.layers.initialise import spectral_radius
+from unrolled.layers.variants import ReLUCell
 from unrolled.models.tagger import Tagger
 from unrolled.recipes import flip_flop as recipe
-from unrolled.recipes import runner
+from unrolled.recipes import horizons, remedies, runner
 from unrolled.recipes._sources import code_of, digest, imported_modules
 from unrolled.recipes.runner import (
     load_recipe,
@@ -22,7 +25,8 @@ from unrolled.recipes.runner import (
     results,
     run_recipe,
 )
-from unrolled.runtime import book_folder, generator
+from unrolled.runtime import book_folder, generator, seed_all
+from unrolled.training.loop import TrainConfig
 
 MODELS = book_folder() / "_static" / "models"
 
@@ -451,3 +455,74 @@ def test_the_flip_flop_exports_what_it_trained_without_training_again(
     (tmp_path / "plain").touch()  # models can be read by whoever can read the rest
     modes = {p.stat().st_mode for p in (script, checkpoint, tmp_path / "plain")}
     assert len(modes) == 1
+
+
+# ---- recall: who learns it, and how far the gradient reaches meanwhile ----
+
+
+def test_a_network_that_can_solve_recall_says_after_how_many_updates(monkeypatch):
+    monkeypatch.setattr(remedies, "UPDATES", 100)
+    found = remedies.updates_to_solve("tanh, orthogonal", lag=2, lr=0.01, seed=0)
+    assert remedies.IN_A_ROW <= found <= 100
+    assert found == remedies.updates_to_solve("tanh, orthogonal", 2, 0.01, 0)
+    monkeypatch.setattr(remedies, "UPDATES", found - 1)
+    assert remedies.updates_to_solve("tanh, orthogonal", 2, 0.01, 0) is None
+
+
+@pytest.mark.parametrize("name", remedies.NETWORKS)
+def test_every_network_of_the_remedies_answers_and_can_be_trained(name):
+    seed_all(0)
+    model, batch = remedies.NETWORKS[name](), recall(4, 3, generator=generator(0))
+    logits = model(batch.x)
+    assert logits.shape == (4, remedies.N_SYMBOLS)
+    logits.sum().backward()
+    assert all(p.grad is not None and p.grad.any() for p in model.parameters())
+
+
+def test_the_remedies_start_as_they_are_called():
+    seed_all(0)
+    W = remedies.orthogonal().W_h
+    torch.testing.assert_close(W @ W.T, torch.eye(remedies.D_HIDDEN), rtol=0, atol=1e-5)
+    assert spectral_radius(remedies.scaled().W_h) == pytest.approx(1, abs=1e-5)
+    cell = remedies.identity_relu()
+    assert isinstance(cell, ReLUCell)
+    assert torch.equal(cell.W_h, torch.eye(remedies.D_HIDDEN))
+    gates = remedies.LSTMClassifier().lstm.bias_ih_l0.reshape(4, -1)
+    assert gates.mean(dim=1).tolist() == [0, 1, 0, 0]  # torch's order: i, f, g, o
+
+
+def test_the_summary_of_the_remedies_counts_each_cell():
+    solved = [
+        {"updates": 7 if unit["network"] == "tanh" and unit["lr"] == 1e-2 else None}
+        for unit in remedies.UNITS
+    ]
+    table = remedies.summarise(solved)["solved"]
+    assert table["tanh"] == {"10": [0, 0, 5], "20": [0, 0, 5], "40": [0, 0, 5]}
+    assert table["LSTM"] == {"10": [0, 0, 0], "20": [0, 0, 0], "40": [0, 0, 0]}
+
+
+def test_a_life_is_measured_before_and_through_training(monkeypatch):
+    short = TrainConfig(steps=20, lr=1e-3)
+    monkeypatch.setattr(horizons, "TRAIN", {"orthogonal": short, "default": short})
+    model, life = horizons.train("orthogonal", seed=0)
+    assert horizons.ask(model, 20) == horizons.ask(model, 20) < 0.9
+    assert [moment["update"] for moment in life] == [0, 20]
+    birth, later = life
+    assert birth["radius"] == pytest.approx(1, abs=1e-5)
+    assert birth["stretch"] == pytest.approx(1, abs=1e-5)
+    for moment in life:
+        k = torch.arange(horizons.LAG + 1)
+        norms = torch.tensor(moment["norms"])
+        assert norms[0] == 1
+        assert (norms <= moment["stretch"] ** k * (1 + 1e-3)).all()  # the bound
+    assert later["radius"] != birth["radius"]
+    assert horizons.train("default", seed=0)[1][0]["radius"] < 0.8
+
+
+def test_the_summary_of_the_horizons_counts_what_was_solved():
+    lives = [
+        {**unit, "life": [{"accuracy": 1.0 if unit["seed"] < 5 else 0.9}]}
+        for unit in horizons.UNITS
+    ]
+    found = horizons.summarise(lives)
+    assert found == {"networks": 12, "solved": {"default": 5, "orthogonal": 5}}

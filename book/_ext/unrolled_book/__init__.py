@@ -1,12 +1,33 @@
 """What this book adds to Sphinx: claims, a ledger, two-theme figures, labs, bylines."""
 
+from importlib import import_module
+
 from sphinx.application import Sphinx
 
-from unrolled_book import byline, claims, labs, offline, repairs, themes
+PARTS = (
+    "arithmetic",
+    "byline",
+    "claims",
+    "deck_map",
+    "decks",
+    "drawings",
+    "errata",
+    "head",
+    "labs",
+    "launch",
+    "ledger",
+    "milestones",
+    "offline",
+    "outline",
+    "package",
+    "repairs",
+    "themes",
+    "times",
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register every part; each has its own module."""
-    for part in (byline, claims, labs, offline, repairs, themes):
-        part.setup(app)
+    for part in PARTS:
+        import_module(f"{__name__}.{part}").setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

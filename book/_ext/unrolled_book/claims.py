@@ -1,24 +1,22 @@
-"""Claims in the book: the ledger, numbers in prose, and links between the two.
+"""Claims in the book: numbers in prose, and links between cards and the ledger.
 
 - ``{measured}`claim-id:name``` prints a number that a claim measured, in the book's
   way; a third part is a format specification: ``{measured}`claim-id:name:.0%```.
 - ``{claim}`claim-id``` or ``{claim}`words <claim-id>``` links to a claim's card.
-- ``{claims-ledger}`` lists every claim of every chapter and, from
-  ``book/corrections.yml``, the statements of the slides with nothing to run.
+
+The ledger itself, the errata and the deck map have modules of their own.
 """
 
 import re
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from sphinx.util.docutils import ReferenceRole, SphinxDirective, SphinxRole
+from sphinx.util.docutils import ReferenceRole, SphinxRole
 
-from unrolled.claims import MIME, VERDICTS, pretty
+from unrolled.claims import MIME, pretty
 from unrolled_book import notebooks
 
 LOG = logging.getLogger(__name__)
@@ -46,18 +44,6 @@ def all_claims(root: Path) -> dict[str, Entry]:
             where = f"{first.docname} and {entry.docname}"
             raise ValueError(f"claims made twice: {entry.claim['id']!r} in {where}")
     return found
-
-
-def corrections(root: Path) -> list[dict[str, str]]:
-    """Return the slide statements with nothing to run, each checked for its parts."""
-    path = root / "book" / "corrections.yml"
-    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    for entry in entries:
-        if missing := {"source", "says", "verdict", "instead", "chapter"} - set(entry):
-            raise ValueError(f"{path}: {entry.get('source')}: no {', '.join(missing)}")
-        if entry["verdict"] not in VERDICTS:
-            raise ValueError(f"{path}: {entry['source']}: verdict {entry['verdict']!r}")
-    return entries
 
 
 class Measured(SphinxRole):
@@ -97,65 +83,6 @@ class ClaimLink(ReferenceRole):
         return [link], []
 
 
-class Ledger(SphinxDirective):
-    """The table of all claims."""
-
-    def run(self) -> list[nodes.Node]:
-        """Build the table, and have it rebuilt whenever a notebook changes."""
-        root = Path(self.env.srcdir)
-        for path in notebooks.of_chapters(root):
-            self.env.note_dependency(str(path))
-        self.env.note_dependency(str(root / "book" / "corrections.yml"))
-        rows = [self._claim(e) for e in self.env.app.unrolled_claims.values()]
-        rows += [self._correction(entry) for entry in corrections(root)]
-        head = "".join(
-            f'<th scope="col">{name}</th>'
-            for name in ("Statement", "Measured", "Slide", "Verdict", "Where")
-        )
-        table = (
-            '<div class="ledger" tabindex="0" role="region" aria-label="Claims ledger">'
-            f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-            "</table></div>"
-        )
-        return [nodes.raw("", table, format="html")]
-
-    def _claim(self, entry: Entry) -> str:
-        claim = entry.claim
-        numbers = "<br>".join(
-            f"{escape(name)}: {pretty(claim['measured'][name])}"
-            for name in claim["order"]
-        )
-        return self._row(
-            f"ledger-{claim['id']}",
-            escape(claim["sentence"]),
-            numbers,
-            claim["source"] or "",
-            claim["verdict"] or "ours: held",
-            self._link(entry.docname, f"#claim-{claim['id']}"),
-        )
-
-    def _correction(self, entry: dict[str, str]) -> str:
-        words = f"The slide: {entry['says']} <em>Rather:</em> {entry['instead']}"
-        anchor = "ledger-" + re.sub(r"\W", "-", entry["source"])
-        where = self._link(f"chapters/{entry['chapter']}", "")
-        return self._row(
-            anchor, words, "nothing to run", entry["source"], entry["verdict"], where
-        )
-
-    def _row(self, anchor: str, *cells: str) -> str:
-        first, *others = cells
-        return (
-            f'<tr id="{anchor}"><th scope="row">{first}</th>'
-            + "".join(f"<td>{cell}</td>" for cell in others)
-            + "</tr>"
-        )
-
-    def _link(self, docname: str, anchor: str) -> str:
-        uri = self.env.app.builder.get_relative_uri(self.env.docname, docname)
-        number = docname.split("/")[-1].split("-")[0]
-        return f'<a href="{uri}{anchor}">chapter {number}</a>'
-
-
 def link_cards(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Give every claim's card on a page its link to the ledger."""
     if app.builder.format != "html" or LEDGER not in app.env.found_docs:
@@ -176,9 +103,8 @@ def load(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the role, the directive and the links."""
+    """Register the roles and the links."""
     app.connect("builder-inited", load)
     app.connect("doctree-resolved", link_cards)
     app.add_role("measured", Measured())
     app.add_role("claim", ClaimLink())
-    app.add_directive("claims-ledger", Ledger)

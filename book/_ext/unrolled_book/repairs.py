@@ -40,7 +40,8 @@ def front_door(app: Sphinx, error: Exception | None) -> None:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{app.config.html_title}</title>\n"
         f'<meta http-equiv="refresh" content="0; url={first}">\n'
-        f'<link rel="canonical" href="{first}">\n</head>\n'
+        f'<link rel="canonical" href="{first}">\n'
+        '<link rel="icon" type="image/svg+xml" href="_static/favicon.svg">\n</head>\n'
         f'<body><a href="{first}">{app.config.html_title}</a></body>\n</html>\n',
         encoding="utf-8",
     )

@@ -15,8 +15,7 @@ def draw_unrolled(theme: Theme, n_steps: int = 4) -> Figure:
     """Draw the network with its loop on the left, the loop unrolled on the right."""
     figure, ax = _canvas(n_steps + 2.4, 3.6)
     _column(theme, ax, 0, "t", recurrent=False)
-    loop = {"connectionstyle": "arc3,rad=-1.9"}
-    _arrow(theme, ax, (0.24, 1.26), (0.24, 0.74), colour=1, **loop)
+    _arrow(theme, ax, (0.24, 1.26), (0.24, 0.74), colour=1, bend=-1.9)
     ax.text(1.08, 1.0, "$W_h$", color=theme.series[1], ha="center", va="center")
     ax.text(1.62, 1.0, "=", fontsize=18, ha="center", va="center", color=theme.ink)
     for t in range(1, n_steps + 1):
@@ -39,6 +38,26 @@ def draw_elman_jordan(theme: Theme) -> Figure:
     ax.text(1.05, 1.14, "$W_h$", color=theme.series[1], ha="center")
     _arrow(theme, ax, (4.0 + 0.24, 1.76), (5.1 - 0.24, 1.24), colour=1)
     ax.text(4.72, 1.62, "$W_y$", color=theme.series[1], ha="left")
+    return figure
+
+
+@themed
+def draw_backward(theme: Theme, n_steps: int = 4) -> Figure:
+    """Draw the unrolled network, and dashed beside its arrows the way of the blame."""
+    figure, ax = _canvas(1.45 * (n_steps - 1) + 1.9, 4.0)
+    for t in range(1, n_steps + 1):
+        x = 1.45 * (t - 1) + 0.35
+        _column(theme, ax, x, str(t), recurrent=False, weights=False)
+        _arrow(theme, ax, (x + 0.16, 1.7), (x + 0.16, 1.3), colour=3, dashed=True)
+        ax.text(x, 2.55, rf"$\mathcal{{L}}_{t}$", ha="center", color=theme.ink)
+        _arrow(theme, ax, (x + 0.16, 2.5), (x + 0.16, 2.3), colour=3, dashed=True)
+        if t > 1:
+            _arrow(theme, ax, (x - 1.45 + 0.33, 1.1), (x - 0.33, 1.1), colour=1)
+            _arrow(theme, ax, (x - 0.33, 0.9), (x - 1.45 + 0.33, 0.9), colour=3,
+                   dashed=True)  # fmt: skip
+            middle = x - 0.72
+            ax.text(middle, 1.19, "$W_h$", ha="center", color=theme.series[1])
+            ax.text(middle, 0.52, r"$W_h^{\!\top}$", ha="center", color=theme.series[3])
     return figure
 
 
@@ -79,11 +98,13 @@ def _arrow(
     end: tuple[float, float],
     *,
     colour: int = 0,
-    connectionstyle: str = "arc3",
+    bend: float = 0.0,
+    dashed: bool = False,
 ) -> None:
     ax.add_patch(
         FancyArrowPatch(
             start, end, arrowstyle="-|>", mutation_scale=13, shrinkA=0, shrinkB=0,
-            lw=1.5, color=theme.series[colour], connectionstyle=connectionstyle,
+            lw=1.5, color=theme.series[colour], connectionstyle=f"arc3,rad={bend}",
+            linestyle=(0, (4, 2)) if dashed else "-",
         )
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """Starting values for the weights that carry the state.
 
 How a recurrent network begins decides how far its gradient reaches. Each function
-changes a matrix in place and returns it; D is the width of the state.
+changes a matrix in place and returns it; D is the width of the state. What the two
+numbers measured here do to a gradient is equation :eq:`bptt-bounds`.
 """
 
 import torch

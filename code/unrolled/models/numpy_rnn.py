@@ -82,6 +82,7 @@ class NumpyRNN:
         Errors, :math:`\bar{\mathbf{z}} = \partial \text{loss} / \partial \mathbf{z}`,
         flow from the last step to the first. With :math:`\mathbf{p}_t` the softmax of
         :math:`\mathbf{o}_t` and :math:`\mathbf{y}_t` its target as a one-hot row,
+        equations :eq:`bptt-scores`, :eq:`bptt-state` and :eq:`bptt-squash` are
 
         .. math::
 
@@ -91,7 +92,7 @@ class NumpyRNN:
             \bar{\mathbf{a}}_t &= \bar{\mathbf{h}}_t \odot (1 - \mathbf{h}_t^2)
 
         A matrix gathers, over all rows and steps, what it multiplied times the error of
-        what came out, such as :math:`\sum_t \mathbf{h}_{t-1}^\top \bar{\mathbf{a}}_t`.
+        what came out, equations :eq:`bptt-readout` and :eq:`bptt-weights`.
         """
         x, h_0 = self._inputs(x, h_0)  # (T, B, E), or ids (T, B)
         y = _ids("targets", targets, self.d_out, B=len(h_0), T=len(x)).T.ravel()

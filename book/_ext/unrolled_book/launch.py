@@ -1,0 +1,68 @@
+"""``{launch}``: every chapter that the book has, with its links to Colab and Binder."""
+
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from unrolled_book import outline
+
+COLAB, BINDER = "https://colab.research.google.com", "https://mybinder.org"
+
+
+def addresses(repository: str, branch: str, docname: str) -> dict[str, str]:
+    """Return where the notebook of ``docname`` can be run, by the service's name."""
+    home = urlsplit(repository)
+    if home.netloc != "github.com":
+        raise ValueError(f"{repository=} must be on github.com: Colab reads from there")
+    name, notebook = home.path.strip("/"), f"{docname}.ipynb"
+    return {
+        "Colab": f"{COLAB}/github/{name}/blob/{branch}/{notebook}",
+        "Binder": f"{BINDER}/v2/gh/{name}/{quote(branch, safe='')}"
+        f"?urlpath={quote(f'lab/tree/{notebook}', safe='')}",
+    }
+
+
+class Launch(SphinxDirective):
+    """A table with a row for each chapter that the book has."""
+
+    def run(self) -> list[nodes.Node]:
+        """Build the table; look again at every build which chapters there are."""
+        self.env.note_dependency(str(Path(self.env.srcdir) / outline.PLAN))
+        self.env.note_reread()
+        options = self.config.html_theme_options
+        home = options["repository_url"], options["repository_branch"]
+        body = nodes.tbody()
+        for docname, chapter in outline.chapters(self.env.app).items():
+            if outline.is_written(self.env, chapter):
+                links = addresses(*home, docname)
+                body += _row(self._page(chapter), *map(_link, links.items()))
+        head = nodes.thead("", _row(*map(nodes.Text, ("Chapter", "Colab", "Binder"))))
+        group = nodes.tgroup("", cols=3)
+        group += [nodes.colspec(colwidth=1) for _ in range(3)]
+        group += [head, body]
+        return [nodes.table("", group, classes=["launch"])]
+
+    def _page(self, chapter: outline.Chapter) -> nodes.reference:
+        builder = self.env.app.builder
+        uri = builder.get_relative_uri(self.env.docname, chapter.docname)
+        text = f"{chapter.number}. {chapter.title}"
+        return nodes.reference(text=text, refuri=uri, internal=True)
+
+
+def _link(link: tuple[str, str]) -> nodes.reference:
+    service, address = link
+    return nodes.reference(text=f"open in {service}", refuri=address)
+
+
+def _row(*cells: nodes.Node) -> nodes.row:
+    return nodes.row(
+        "", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells)
+    )
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive."""
+    app.add_directive("launch", Launch)

@@ -1,0 +1,237 @@
+"""The package reference, read out of the package itself.
+
+- ``{layers}`` lists the layers of the package and what each imports.
+- ``{equations}`` lists which equation of the book is computed where.
+- ``{modules} LAYER`` documents every public module of a layer.
+- ``{commands}`` documents the command line.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import unrolled
+from unrolled.cli import app as command_line
+from unrolled_book.tables import table
+
+PACKAGE = Path(unrolled.__file__).parent
+# From below to above: a layer may import those before it (tests/package/test_layering).
+ORDER = (
+    "shapes runtime data layers models losses training decoding evaluation recipes "
+    "figures claims quizzes widgets grading cli"
+).split()
+
+
+def module_name(path: Path, package: Path = PACKAGE) -> str:
+    """Return the dotted name of the module in ``path``."""
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def modules_of(layer: str, package: Path = PACKAGE) -> list[Path]:
+    """Return the files of a layer's public modules, its package itself first."""
+    if (package / f"{layer}.py").is_file():
+        return [package / f"{layer}.py"]
+    public = sorted((package / layer).glob("[!_]*.py"))
+    return [
+        path for path in (package / layer / "__init__.py", *public) if path.exists()
+    ]
+
+
+def layers(package: Path = PACKAGE) -> list[str]:
+    """Return the layers that exist, in their order."""
+    return [layer for layer in ORDER if modules_of(layer, package)]
+
+
+def first_line(path: Path) -> str:
+    """Return the first line of a module's docstring."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return text.split("\n")[0]
+
+
+def imported_layers(layer: str, package: Path = PACKAGE) -> list[str]:
+    """Return the layers that a layer imports from, in their order."""
+    folder = package / layer
+    files = [*folder.rglob("*.py")] if folder.is_dir() else modules_of(layer, package)
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    found = set(re.findall(r"^\s*(?:from|import) unrolled\.(\w+)", text, re.M))
+    return [other for other in ORDER if other in found and other != layer]
+
+
+def citations(package: Path = PACKAGE) -> Iterator[tuple[str, str]]:
+    """Yield each equation that a docstring cites, with the name of what cites it."""
+    for path in sorted(package.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        yield from _citations(tree, module_name(path, package))
+
+
+def _citations(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef, name: str
+) -> Iterator[tuple[str, str]]:
+    for label in re.findall(r":eq:`([^`]+)`", ast.get_docstring(node) or ""):
+        yield label, name
+    for child in node.body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef):
+            yield from _citations(child, f"{name}.{child.name}")
+
+
+def equations(root: Path) -> dict[str, str]:
+    """Return the labelled equations of all chapters, with the chapter's name."""
+    sources = sorted((root / "chapters").glob("[0-9][0-9]-*.md"))
+    return {
+        label: f"chapters/{path.stem}"
+        for path in sources
+        for label in re.findall(r"^:label: (\S+)$", path.read_text("utf-8"), re.M)
+    }
+
+
+class _Reference(SphinxDirective):
+    """What the directives share."""
+
+    def words(self, text: str) -> list[nodes.Node]:
+        """Return ``text``, a line of the book's markup, as nodes."""
+        return self.state.inline_text(text, self.lineno)[0]
+
+
+class Layers(_Reference):
+    """The table of layers."""
+
+    def run(self) -> list[nodes.Node]:
+        """Build it from the sources, at every build."""
+        self.env.note_reread()
+        rows = [
+            (
+                self.words(f"[{layer}](layer-{layer})"),
+                self.words(first_line(modules_of(layer)[0]).replace("``", "`")),
+                ", ".join(imported_layers(layer)) or "none",
+            )
+            for layer in layers()
+        ]
+        return [table(("layer", "what it is", "imports"), rows)]
+
+
+class Equations(_Reference):
+    """The table of equations."""
+
+    def run(self) -> list[nodes.Node]:
+        """Build it from docstrings and chapters, at every build."""
+        self.env.note_reread()
+        cited = defaultdict(list)
+        for label, name in citations():
+            cited[label].append(name)
+        known = equations(Path(self.env.srcdir))
+        rows = [
+            (
+                self.words(f"{{eq}}`{label}`"),
+                self._chapter(docname),
+                self.words(", ".join(self._code(name) for name in cited[label])),
+            )
+            for label, docname in known.items()
+            if label in cited and docname in self.env.found_docs
+        ]
+        return [table(("equation", "chapter", "computed by"), rows)]
+
+    def _code(self, name: str) -> str:
+        """Name a class or a method by itself, a module with its layer."""
+        modules = {module_name(path) for path in PACKAGE.rglob("*.py")}
+        home = max((m for m in modules if f"{name}.".startswith(f"{m}.")), key=len)
+        shown = name.removeprefix("unrolled" if name == home else home)[1:]
+        return f"{{py:obj}}`{shown} <{name}>`"
+
+    def _chapter(self, docname: str) -> nodes.Node:
+        uri = self.env.app.builder.get_relative_uri(self.env.docname, docname)
+        number = int(docname.split("/")[-1].split("-")[0])
+        return nodes.reference(text=str(number), refuri=uri, internal=True)
+
+
+class Modules(_Reference):
+    """The public modules of a layer, each with all that is documented in it."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Document them; a module that is new is found at the next build."""
+        self.env.note_reread()
+        files = modules_of(self.arguments[0])
+        if not files:
+            raise self.error(f"no layer {self.arguments[0]!r} in {PACKAGE}")
+        found: list[nodes.Node] = []
+        for path in files:
+            name = module_name(path)
+            if path is files[0]:  # the layer itself stands under the page's heading
+                holder: nodes.Element = nodes.container()
+            else:
+                holder = nodes.section(ids=[nodes.make_id(f"of-{name}")], names=[name])
+                holder += nodes.title("", "", nodes.literal(text=name))
+            lines = ["```{eval-rst}", f".. automodule:: {name}", "   :members:", "```"]
+            self.state.nested_parse(StringList(lines, str(path)), 0, holder)
+            found += (
+                holder.children if isinstance(holder, nodes.container) else [holder]
+            )
+        return found
+
+
+class Commands(_Reference):
+    """The commands, as the program itself explains them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Build a section for each command."""
+        self.env.note_dependency(str(PACKAGE / "cli.py"))
+        program = typer.main.get_command(command_line)
+        return [self._command(name, c) for name, c in program.commands.items()]
+
+    def _command(self, name: str, command: Any) -> nodes.section:
+        section = nodes.section(ids=[f"command-{name}"], names=[f"command-{name}"])
+        section += nodes.title("", "", nodes.literal(text=f"unrolled {name}"))
+        for paragraph in (command.help or "").split("\n\n"):
+            words = self.words(" ".join(paragraph.split()))
+            section += nodes.paragraph("", "", *words)
+        rows = [(self._names(p), self._help(p)) for p in command.params]
+        if rows:
+            section += table(("say", "and it will"), rows)
+        return section
+
+    def _names(self, parameter: Any) -> list[nodes.Node]:
+        if parameter.param_type_name == "argument":
+            return [nodes.literal(text=parameter.name.upper())]
+        names = [*parameter.opts, *parameter.secondary_opts]
+        return self.words(", ".join(f"`{name}`" for name in names))
+
+    def _help(self, parameter: Any) -> list[nodes.Node]:
+        text = re.sub(r"(?<!\S)--[\w-]+", r"`\g<0>`", parameter.help or "")
+        return self.words(text)  # in code, or two dashes would become a longer one
+
+
+def drop_theme(
+    app: Sphinx,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    signature: str,
+    returns: str,
+) -> tuple[str, str] | None:
+    """Show a drawing function as it is called: its theme is given by ``@themed``."""
+    if signature and re.match(r"\(theme: Theme\b(, )?", signature):
+        called = re.sub(r"^\(theme: Theme\b(, )?", "(", signature)
+        return called, "ThemedFigure"
+    return None
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directives."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-process-signature", drop_theme)
+    app.add_directive("layers", Layers)
+    app.add_directive("equations", Equations)
+    app.add_directive("modules", Modules)
+    app.add_directive("commands", Commands)

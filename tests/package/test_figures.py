@@ -15,7 +15,13 @@ from unrolled.figures.diagrams import (
     draw_unrolled,
 )
 from unrolled.figures.flip_flop import plot_courses, plot_portraits
-from unrolled.figures.gradients import plot_lives, plot_reach, plot_runs, plot_solved
+from unrolled.figures.gradients import (
+    plot_asked,
+    plot_lives,
+    plot_reach,
+    plot_runs,
+    plot_solved,
+)
 from unrolled.figures.plots import (
     plot_fixed_points,
     plot_lines,
@@ -55,6 +61,7 @@ DRAWINGS = {
     "backward": lambda: draw_backward(n_steps=2),
     "lives": lambda: plot_lives({"a": LIFE, "b": LIFE}, updates=(0, 20)),
     "reach": lambda: plot_reach({"a": [LIFE]}, lag=2, solved=0.95),
+    "asked": lambda: plot_asked({"a": {"1": 0.5, "2": 1.0}}, trained=2),
     "solved": lambda: plot_solved({"a": {"10": [0, 1, 3]}}, rates=(1, 2, 3), runs=3),
     "runs": lambda: plot_runs(
         {"a": [[1.0, 2.0]], "b": [[2.0, 1.0]]}, y_label="y", limits=(0.1, 9)

@@ -505,7 +505,13 @@ def test_a_life_is_measured_before_and_through_training(monkeypatch):
     short = TrainConfig(steps=20, lr=1e-3)
     monkeypatch.setattr(horizons, "TRAIN", {"orthogonal": short, "default": short})
     model, life = horizons.train("orthogonal", seed=0)
-    assert horizons.ask(model, 20) == horizons.ask(model, 20) < 0.9
+    assert horizons.accuracy(model, horizons.game(20, 256)) < 0.9
+    assert (
+        horizons.refit(model, 3) > 0.9 > horizons.accuracy(model, horizons.game(3, 256))
+    )
+    assert 0 < horizons.far_gradient(model) < life[-1]["stretch"] ** horizons.FAR
+    assert 0 <= horizons.degrees_a_step(model) <= 180
+    assert 1 / 8 <= horizons.same_answer(model, 3) <= 1
     assert [moment["update"] for moment in life] == [0, 20]
     birth, later = life
     assert birth["radius"] == pytest.approx(1, abs=1e-5)

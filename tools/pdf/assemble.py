@@ -66,7 +66,8 @@ def _head(every: list[Leaf], html: Path) -> str:
         for tag in leaf.soup.head.select("link[rel~=stylesheet], script"):
             source = tag.get("href") or tag.get("src")
             if source:
-                source = urljoin(here, source)
+                # Pages of an earlier build may name another version of the same file.
+                source = urljoin(here, source).partition("?")[0]
                 tag["href" if tag.name == "link" else "src"] = source
                 kept = tag.name == "link" or any(k in source for k in KEPT_SCRIPTS)
             else:

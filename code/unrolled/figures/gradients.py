@@ -87,6 +87,32 @@ def plot_reach(
 
 
 @themed
+def plot_asked(
+    theme: Theme, networks: Mapping[str, Mapping[str, float]], *, trained: int
+) -> Figure:
+    """Draw, a panel for each network, its share of right answers by lag."""
+    n_rows = -(-len(networks) // 2)
+    figure, axes = plt.subplots(
+        n_rows, 2, figsize=(WIDTH, 0.4 + 1.55 * n_rows), sharex=True, sharey=True,
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    for ax in axes.flat[len(networks) :]:
+        ax.axis("off")
+    for ax, (name, asked) in zip(axes.flat, networks.items(), strict=False):
+        for lag, share in ((int(lag), share) for lag, share in asked.items()):
+            here = lag == trained
+            ax.plot(
+                [lag, lag], [0, share], "-", linewidth=3.2 if here else 2.2,
+                color=theme.series[1 if here else 0],
+            )  # fmt: skip
+        ax.axhline(0, color=theme.muted, linewidth=0.8, linestyle="-")
+        ax.set_title(name, fontsize=10)
+        ax.set(ylim=(0, 1.08), yticks=(0, 1), yticklabels=("0%", "100%"))
+    figure.supxlabel("asked after this many steps", fontsize=11)
+    return figure
+
+
+@themed
 def plot_solved(
     theme: Theme,
     table: Mapping[str, Mapping[str, Sequence[int]]],

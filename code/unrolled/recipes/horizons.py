@@ -3,7 +3,8 @@
 Each unit trains one network of 32 units to name a symbol that it saw 20 steps ago, and
 stops now and then to measure the Jacobian of the last state by each earlier one, the
 slopes of its units, and the two numbers that are said to govern it: the spectral radius
-of ``W_h`` and its largest singular value. At the end it is asked after other lags too.
+of ``W_h`` and its largest singular value. At the end it is asked after other lags too,
+with its own read-out and with one fitted to that lag.
 """
 
 import copy
@@ -18,6 +19,7 @@ from torch import Tensor
 from unrolled.data.batch import Batch
 from unrolled.data.recall import recall, recall_stream
 from unrolled.evaluation.gradients import jacobian_norms
+from unrolled.evaluation.probes import probe_accuracy
 from unrolled.layers.initialise import (
     largest_singular_value,
     orthogonal_,
@@ -32,6 +34,8 @@ from unrolled.training.loop import TrainConfig, training_steps
 LAG, D_IN, D_HIDDEN, N_SYMBOLS = 20, 10, 32, 8
 EVERY = 20
 ASKED = range(10, 31)  # the lags at which a trained network is tried
+REFITTED = (19, 21, 100)  # and those at which another read-out is fitted
+FAR = 100  # the lag at which its gradient is measured once more
 TRAIN = {
     "default": TrainConfig(steps=300, lr=1e-2),
     "orthogonal": TrainConfig(steps=300, lr=3e-3),
@@ -68,21 +72,51 @@ def accuracy(model: Classifier, batch: Batch) -> float:
     return (model(batch.x).argmax(1) == batch.y).float().mean().item()
 
 
-def ask(model: Classifier, lag: int) -> float:
-    """Return the share of right answers if the network is asked after ``lag`` steps."""
-    draws = generator(20_000 + lag)
-    return accuracy(model, recall(256, lag, n_symbols=N_SYMBOLS, generator=draws))
+def game(lag: int, n_rows: int, seed: int = 0) -> Batch:
+    """Return sequences that no network was trained on."""
+    draws = generator(20_000 + 100 * seed + lag)
+    return recall(n_rows, lag, n_symbols=N_SYMBOLS, generator=draws)
+
+
+@torch.no_grad()
+def same_answer(model: Classifier, lag: int) -> float:
+    """Return how often a letter gets the answer that it gets most often."""
+    batch = game(lag, 256)
+    found = model(batch.x).argmax(1)
+    counts = [torch.bincount(found[batch.y == y]).max() for y in range(N_SYMBOLS)]
+    return float(sum(counts)) / len(batch)
+
+
+def refit(model: Classifier, lag: int) -> float:
+    """Return the share right of a read-out fitted to the states after ``lag`` steps."""
+    learn, test = game(lag, 2000, seed=1), game(lag, 500, seed=2)
+    states = (unroll(model.cell, batch.x)[1].detach() for batch in (learn, test))
+    return probe_accuracy(next(states), learn.y, next(states), test.y)
+
+
+def far_gradient(model: Classifier) -> float:
+    """Return the norm at lag 100, a geometric mean over eight rows."""
+    exact = copy.deepcopy(model.cell).double()
+    norms = jacobian_norms(exact, game(FAR + LAG, 8).x.double())
+    return norms[:, FAR].log().mean().exp().item()
+
+
+def degrees_a_step(model: Classifier) -> float:
+    """Return by how much the leading eigenvalue of ``W_h`` turns: 0 to 180."""
+    values = torch.linalg.eigvals(model.cell.W_h.detach())
+    return values[values.abs().argmax()].angle().abs().rad2deg().item()
 
 
 def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Train the network of one unit; keep its life, and what it answers at the end."""
+    """Train the network of one unit; keep its life, and what it can do at the end."""
     model, life = train(**unit)
-    turn = torch.linalg.eigvals(model.cell.W_h.detach())
-    first = turn[turn.abs().argmax()]
     return {
         "life": life,
-        "asked": {str(lag): ask(model, lag) for lag in ASKED},
-        "degrees a step": first.angle().abs().rad2deg().item(),
+        "asked": {str(lag): accuracy(model, game(lag, 256)) for lag in ASKED},
+        "refitted": {str(lag): refit(model, lag) for lag in REFITTED},
+        "same answer at 19": same_answer(model, 19),
+        "far gradient": far_gradient(model),
+        "degrees a step": degrees_a_step(model),
     }
 
 

@@ -120,7 +120,7 @@ def layer_cases() -> Cases:
 def character_cases() -> Cases:
     """Compare the NumPy RNN's characters per second with a plain loop's and torch's."""
     found: Cases = {}
-    for B in (16, 32, 64):
+    for B in (16, 24, 32, 64):
         ids, targets = np.random.default_rng(0).integers(0, V, (2, B, T))
         ours = train_numpy(ids, targets)
         name = f"NumPy RNN, batch {B}, characters trained on per second"

@@ -9,6 +9,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const controls = [...form.querySelectorAll("select, input")];
   const status = form.querySelector("[role=status]");
+  const nothing = document.querySelector(".ledger-nothing");
 
   const fits = (row, { name, value }) => {
     if (!value.trim()) return true;
@@ -24,6 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const row of rows) row.hidden = !controls.every((one) => fits(row, one));
     const shown = rows.filter((row) => !row.hidden).length;
     status.textContent = `Shown ${shown} of ${rows.length}.`;
+    nothing.hidden = shown > 0;
   };
 
   const remember = () => {
@@ -58,6 +60,9 @@ document.addEventListener("DOMContentLoaded", () => {
 
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", () => (show(), remember()));
+  nothing.querySelector("button").addEventListener("click", () => {
+    form.elements.words.focus(); // this button goes, and the focus would with it
+  });
   form.addEventListener("reset", () => setTimeout(() => (show(), remember())));
   addEventListener("hashchange", follow);
   form.hidden = false;

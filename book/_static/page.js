@@ -4,10 +4,21 @@
 // what fits stays out of the Tab key's way.
 "use strict";
 
+// A browser lets no file read another: the search, opened as a file, answers with titles.
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS === "object")
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
 document.addEventListener("DOMContentLoaded", () => {
   // A fold is called what is written on it, not "Toggle hidden content".
   for (const fold of document.querySelectorAll("details.hide > summary[aria-label]"))
     fold.removeAttribute("aria-label");
+
+  // A long name of a module, in the list of contents, breaks after its dots.
+  for (const name of document.querySelectorAll(".bd-sidebar-secondary code .pre"))
+    for (const part of name.textContent.split(/(?<=[.])(?=\w)/).slice(1).reverse()) {
+      const last = name.firstChild.splitText(name.firstChild.length - part.length);
+      last.before(document.createElement("wbr"));
+    }
 
   // A sidebar that a phone shows over the page gives the focus back when it closes.
   for (const side of ["primary", "secondary"])

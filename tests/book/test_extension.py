@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from docutils import nodes
 from myst_nb.core.render import MimeData, NbElementRenderer
 
 from unrolled.claims import MIME, Claim
 from unrolled.figures.plots import plot_squash
 from unrolled.widgets import lab_files
-from unrolled_book import byline, claims, corrections, notebooks, themes
+from unrolled_book import byline, claims, corrections, notebooks, repairs, themes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -418,3 +419,47 @@ def test_mathjax_is_carried_whole_with_its_licence(built):
     assert (carried / "tex-chtml.js").is_file()
     assert list((carried / "output" / "chtml" / "fonts" / "woff-v2").glob("*.woff"))
     assert "Version 2.0" in (carried / "LICENCE.txt").read_text()
+
+
+# ---- repairs ----
+
+
+def sentence(*parts):
+    """A page of one line: strings are words, others stand as they are."""
+    line = nodes.paragraph(
+        "", "", *(nodes.Text(p) if isinstance(p, str) else p for p in parts)
+    )
+    return nodes.section("", line), line
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "glued"),
+    [
+        ("let ", ", then", "x,"),
+        ("(", ").", "(x)."),
+        ("at ", " it", None),
+        ("of ", "", None),
+    ],
+)
+def test_a_symbol_stays_with_the_marks_around_it(before, after, glued):
+    page, line = sentence(before, nodes.math("", "x"), after)
+    words = line.astext()
+    repairs.glue_marks(None, page, "")
+    boxes = [n for n in line.findall(nodes.inline) if "glued" in n["classes"]]
+    assert [box.astext() for box in boxes] == ([glued] if glued else [])
+    assert line.astext() == words  # nothing is lost or doubled
+
+
+def test_a_row_that_only_names_a_group_is_one_cell():
+    def row(*cells):
+        return nodes.row(
+            "", *(nodes.entry("", nodes.paragraph("", "", c)) for c in cells)
+        )
+
+    group = row(nodes.strong("", "Gates"), nodes.Text(""), nodes.Text(""))
+    plain = row(nodes.strong("", "h"), nodes.Text("state"), nodes.Text(""))
+    body = nodes.tbody("", group, plain)
+    repairs.span_groups(None, body)
+    assert [len(r.children) for r in (group, plain)] == [1, 3]
+    assert group[0]["morecols"] == 2
+    assert group["classes"] == ["group"]

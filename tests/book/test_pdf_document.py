@@ -136,10 +136,6 @@ def test_what_paper_has_no_use_for_is_left_out(soup):
     assert soup.select_one("img.figure-light")["src"].endswith("/_images/a.svg")
 
 
-def test_a_mark_after_an_equation_stays_with_it(soup):
-    assert soup.select_one(".glued").text == "\\(x\\))."
-
-
 def test_the_answers_are_at_the_end_and_the_right_one_is_first(soup):
     chapter, answers = soup.select_one("#chapters-01-one"), soup.select_one("#answers")
     assert "Because" not in chapter.text

@@ -75,10 +75,90 @@ def test_a_line_of_text_has_a_bookish_length(visit):
     assert 65 <= page.evaluate(CHARACTERS_A_LINE) <= 76
 
 
-def test_code_of_88_columns_fits_a_desktop(visit):
-    page = visit(CHAPTER, 1280)
+@pytest.mark.parametrize("width", [1024, 1199, 1200, 1240, 1280])
+def test_code_of_88_columns_fits_a_desktop(visit, width):
+    page = visit(CHAPTER, width)
     assert page.evaluate(COLUMNS, 88) == [True] * 3
     assert page.evaluate(COLUMNS, 120) == [False] * 3
+
+
+# A mark after a symbol: how many there are, and those that begin a line.
+MARKS = """() => {
+  const marks = [...document.querySelectorAll('.bd-article span.math')].filter(symbol =>
+    symbol.checkVisibility() && /^[.,;:?!)\\]]/.test(symbol.nextSibling?.data ?? ''));
+  const alone = marks.filter(symbol => {
+    const mark = document.createRange();
+    mark.setStart(symbol.nextSibling, 0);
+    mark.setEnd(symbol.nextSibling, 1);
+    const end = symbol.getBoundingClientRect().right;
+    return mark.getBoundingClientRect().left < end - 3;
+  });
+  return [marks.length, alone.map(symbol => symbol.parentNode.textContent)];
+}"""
+
+
+@pytest.mark.parametrize("width", [PHONE, 390, 700, WIDE])
+@pytest.mark.parametrize("name", [CHAPTER, NOTATION])
+def test_no_line_begins_with_the_mark_that_ends_a_formula(visit, name, width):
+    n_marks, alone = visit(name, width).evaluate(MARKS)
+    assert n_marks > 20
+    assert alone == []
+
+
+def test_a_milestone_has_no_stray_colon(visit):
+    page = visit("book/timeline.html")
+    before = "node => getComputedStyle(node, '::before').content"
+    assert page.locator(".milestones .classifier").first.evaluate(before) == '"·"'
+
+
+def test_a_work_has_no_label_that_the_text_never_uses(visit):
+    page = visit("book/bibliography.html")
+    assert page.locator(".citation").count() > 20
+    expect(page.locator(".citation .label").first).to_be_hidden()
+
+
+# ---- the reference ----
+
+
+def test_the_reference_shows_nothing_that_only_python_could_say(visit):
+    text = visit("book/reference.html").locator("article").text_content()
+    assert "Alias for field number" not in text
+    assert "= {" not in text
+    assert "<function" not in text
+    assert "'holds with conditions', 'refuted'" in text  # a value that can be read
+
+
+@pytest.mark.parametrize("width", [1200, WIDE])
+def test_the_list_of_contents_stays_in_its_column(visit, width):
+    page = visit("book/reference.html", width)
+    side = page.locator(".bd-sidebar-secondary")
+    assert side.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
+    name = side.locator("code", has_text="unrolled.data.batch").first
+    assert name.text_content() == "unrolled.data.batch"
+    assert name.locator("wbr").count() == 2
+
+
+# ---- the table of notations ----
+
+
+def test_a_row_that_names_a_group_spans_the_table(visit):
+    page = visit(NOTATION)
+    groups = page.locator(".full-width tr.group")
+    assert groups.count() == 5
+    for group in groups.all():
+        assert group.locator("td").count() == 1
+        assert group.bounding_box()["height"] < 60  # one line
+
+
+@pytest.mark.parametrize("width", [992, 1024, 1199, 1200, 1240, 1279, WIDE, 1600])
+def test_the_widest_table_stays_in_the_window(visit, width):
+    page = visit(NOTATION, width)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    table = page.locator(".full-width").bounding_box()
+    assert table["x"] + table["width"] <= width
+    if width >= 1200:
+        inside = page.locator(".full-width .pst-scrollable-table-container")
+        assert inside.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
 
 
 # ---- themes ----
@@ -301,7 +381,35 @@ def test_what_fits_after_all_is_no_stop_for_the_tab_key(visit):
     assert page.locator(".bd-article pre[tabindex='0']").count() == 0
 
 
-@pytest.mark.parametrize("name", [FIRST, CHAPTER, "search.html?q=state"])
+def test_the_search_opened_as_a_file_finds_pages_and_is_quiet(open_page):
+    opened = open_page()
+    opened.page.add_init_script("localStorage.setItem('mode', 'light')")
+    opened.page.goto(f"{(HTML / 'search.html').as_uri()}?q=state")
+    expect(opened.page.locator("#search-results li").first).to_be_visible()
+    opened.page.wait_for_timeout(300)
+    opened.assert_clean()
+
+
+def test_the_search_on_a_server_shows_what_it_found(visit):
+    page = visit("search.html?q=state")
+    expect(page.locator("#search-results p.context").first).to_be_visible()
+
+
+def test_the_ledger_says_when_nothing_matches_and_offers_a_way_back(visit):
+    page = visit("book/claims.html", PHONE)
+    nothing = page.locator(".ledger-nothing")
+    expect(nothing).to_be_hidden()
+    page.get_by_label("Words").fill("no such words anywhere")
+    expect(nothing).to_contain_text("Nothing matches.")
+    nothing.get_by_role("button", name="Show all").click()
+    expect(nothing).to_be_hidden()
+    expect(page.get_by_label("Words")).to_be_focused()
+    expect(page.get_by_label("Words")).to_have_value("")
+
+
+@pytest.mark.parametrize(
+    "name", [FIRST, CHAPTER, "search.html?q=state", "genindex.html"]
+)
 def test_a_phone_shows_no_sideways_scroll(visit, name):
     page = visit(name, PHONE)
     page.wait_for_timeout(200)  # the search has answered

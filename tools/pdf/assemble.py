@@ -38,7 +38,6 @@ def book(html: Path, toc: Path, about: About) -> Book:
     places[every[0].address(html)] = (front.ID, set())
     for leaf in kept:
         leaves.relink(leaf, html, places)
-        leaves.glue_marks(leaf)
     answers = quizzes.answers_leaf([(f, quizzes.part_answers(f)) for f in kept])
     if answers:
         kept.append(answers)

@@ -89,17 +89,6 @@ def read(html: Path, toc: Path) -> list[Leaf]:
     return leaves
 
 
-def glue_marks(leaf: Leaf) -> None:
-    """Keep the mark that follows an equation in a line of text on its line."""
-    for tag in leaf.article.select("span.math"):
-        after = tag.next_sibling
-        mark = re.match(r"[.,;:?!)]+", after) if isinstance(after, str) else None
-        if mark:
-            box = leaf.soup.new_tag("span", attrs={"class": "glued"})
-            tag.wrap(box).append(mark[0])
-            after.replace_with(after[mark.end() :])
-
-
 def rename_ids(leaf: Leaf) -> None:
     """Give every id the name of its leaf, so that no two leaves share one."""
     for tag in leaf.article.find_all(True):

@@ -34,6 +34,12 @@ def _decks(sources: tuple[str, ...]) -> str:
     return " ".join(sorted({Lines.parse(source).deck for source in sources}))
 
 
+def _unused(there: set[str]) -> str:
+    """Say which verdicts the filter does not offer, and why."""
+    words = " or ".join(f"“{v}”" for v in VERDICTS if v not in there)
+    return f'<p class="ledger-unused">No row so far is {words}.</p>' if words else ""
+
+
 class Ledger(SphinxDirective):
     """The table of all claims, and its filters."""
 
@@ -129,11 +135,15 @@ class Ledger(SphinxDirective):
         )
         return nodes.raw(
             "",
-            '<form class="ledger-filters" role="search" aria-label="Filter the ledger" '
-            f'hidden>{controls}<div><label for="filter-words">Words</label>'
+            '<form class="ledger-filters" id="ledger-filters" role="search" '
+            f'aria-label="Filter the ledger" hidden>{controls}'
+            '<div><label for="filter-words">Words</label>'
             '<input type="search" name="words" id="filter-words" autocomplete="off">'
             '</div><button type="reset">Show all</button>'
-            f'<p role="status">Shown {len(rows)} of {len(rows)}.</p></form>',
+            f'<p role="status">Shown {len(rows)} of {len(rows)}.</p>'
+            f"{_unused(there)}</form>"
+            '<p class="ledger-nothing" hidden>Nothing matches. '
+            '<button type="reset" form="ledger-filters">Show all</button></p>',
             format="html",
         )
 

@@ -16,6 +16,7 @@ from typing import Any
 import typer.main
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -227,9 +228,31 @@ def drop_theme(
     return None
 
 
+def drop_aliases(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Take back what Python says of a field of which nothing is said: its number."""
+    if lines and lines[0].startswith("Alias for field number"):
+        lines.clear()
+
+
+def drop_values(
+    app: Sphinx, domain: str, kind: str, content: addnodes.desc_content
+) -> None:
+    """Leave out a value that cannot be written down, such as ``<function ...>``."""
+    if kind not in ("data", "attribute"):
+        return
+    for note in list(content.parent.findall(addnodes.desc_annotation)):
+        text = note.astext().strip()
+        if text.startswith("=") and "<" in text:
+            note.parent.remove(note)
+
+
 def setup(app: Sphinx) -> None:
     """Register the directives."""
     app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-process-docstring", drop_aliases)
+    app.connect("object-description-transform", drop_values)
     app.connect("autodoc-process-signature", drop_theme)
     app.add_directive("layers", Layers)
     app.add_directive("equations", Equations)

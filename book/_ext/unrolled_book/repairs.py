@@ -7,12 +7,56 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+OPENING = re.compile(r"[(\[\u2018\u201c]+$")
+CLOSING = re.compile(r"[.,;:?!)\]\u2019\u201d]+")
+
 
 def drop_repeated_ids(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Take back the one id that sphinx-exercise gives to every exercise."""
     for section in doctree.findall(nodes.section):
         if "exercise-content" in section["ids"]:
             section["ids"].remove("exercise-content")
+
+
+def glue_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep a symbol in a line of text together with the marks around it.
+
+    A browser may begin a line after it, and would: with the full stop.
+    """
+    for symbol in list(doctree.findall(nodes.math)):
+        line = symbol.parent
+        at = line.index(symbol)
+        before, after = line[:at][-1:], line[at + 1 : at + 2]
+        opens = closes = None
+        if before and isinstance(before[0], nodes.Text):
+            opens = OPENING.search(before[0])
+        if after and isinstance(after[0], nodes.Text):
+            closes = CLOSING.match(after[0])
+        if not (opens or closes):
+            continue
+        glued = nodes.inline("", "", classes=["glued"])
+        line[at] = glued
+        if closes:
+            line[at + 1] = nodes.Text(after[0][closes.end() :])
+        if opens:
+            line[at - 1] = nodes.Text(before[0][: opens.start()])
+            glued += nodes.Text(opens[0])
+        glued += symbol
+        if closes:
+            glued += nodes.Text(closes[0])
+
+
+def span_groups(app: Sphinx, doctree: nodes.document) -> None:
+    """Let a row with nothing but strong words in its first cell be one wide cell."""
+    for row in list(doctree.findall(nodes.row)):
+        first, *others = row.children
+        words = [part for line in first for part in line if part.astext()]
+        strong = len(words) == 1 and isinstance(words[0], nodes.strong)
+        if others and strong and not any(cell.astext().strip() for cell in others):
+            first["morecols"] = len(others)
+            row["classes"].append("group")
+            for cell in others:
+                row.remove(cell)
 
 
 def drop_leftovers(app: Sphinx, error: Exception | None) -> None:
@@ -87,7 +131,9 @@ def depart_citation(writer: Any, node: nodes.citation) -> None:
 
 def setup(app: Sphinx) -> None:
     """Register the repairs."""
+    app.connect("doctree-read", span_groups)
     app.connect("doctree-resolved", drop_repeated_ids)
+    app.connect("doctree-resolved", glue_marks)
     app.connect("build-finished", drop_leftovers)
     app.connect("build-finished", thin_icons)
     app.connect("build-finished", front_door)

@@ -47,7 +47,7 @@ document.addEventListener("DOMContentLoaded", () => {
   // An address names a view, or a row; a row that the present view hides ends that view.
   const follow = () => {
     const hash = location.hash.slice(1);
-    const row = rows.find((one) => one.id === decodeURIComponent(hash));
+    const row = rows.find((one) => one.id === hash); // ids need no escaping
     const state = new URLSearchParams(hash);
     if (row) {
       if (row.hidden) choose(new URLSearchParams());

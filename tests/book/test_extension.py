@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
@@ -14,7 +15,15 @@ from myst_nb.core.render import MimeData, NbElementRenderer
 from unrolled.claims import MIME, Claim
 from unrolled.figures.plots import plot_squash
 from unrolled.widgets import lab_files
-from unrolled_book import byline, claims, corrections, notebooks, repairs, themes
+from unrolled_book import (
+    byline,
+    claims,
+    corrections,
+    notebooks,
+    rebuild,
+    repairs,
+    themes,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -419,6 +428,39 @@ def test_mathjax_is_carried_whole_with_its_licence(built):
     assert (carried / "tex-chtml.js").is_file()
     assert list((carried / "output" / "chtml" / "fonts" / "woff-v2").glob("*.woff"))
     assert "Version 2.0" in (carried / "LICENCE.txt").read_text()
+
+
+# ---- reading again ----
+
+
+def changed_pages(env, root):
+    app = SimpleNamespace(srcdir=root)
+    return set(rebuild.all_if_shared_changed(app, env, set(), set(), set()))
+
+
+@pytest.mark.parametrize("name", rebuild.SHARED)
+def test_what_all_pages_rest_on_makes_all_be_read_again(tmp_path, name):
+    (tmp_path / "book").mkdir()
+    env = SimpleNamespace(found_docs={"a", "b"})
+    assert changed_pages(env, tmp_path) == {"a", "b"}  # never built before
+    assert changed_pages(env, tmp_path) == set()
+    (tmp_path / name).write_text("new")
+    assert changed_pages(env, tmp_path) == {"a", "b"}
+    assert changed_pages(env, tmp_path) == set()
+
+
+def test_the_extension_itself_is_among_it():
+    names = {path.name for path in rebuild.shared_files(ROOT)}
+    assert {"repairs.py", "byline.py", "style.py", "outline.yml", "core.js"} <= names
+
+
+@pytest.mark.slow
+def test_a_build_that_failed_fails_again(tmp_path):
+    write_book(tmp_path, chapter="# A\n\n{measured}`two-and-two:nothing`\n")
+    first, second = build(tmp_path), build(tmp_path)
+    assert first.returncode != 0
+    assert second.returncode != 0
+    assert "no measured number" in second.stderr
 
 
 # ---- repairs ----

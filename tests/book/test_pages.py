@@ -173,6 +173,11 @@ def test_a_page_has_a_language_a_title_and_one_first_heading(path):
 
 
 @every_page
+def test_no_page_tells_the_day_of_its_build(path):
+    assert "Last updated" not in soup_of(path).text
+
+
+@every_page
 def test_every_picture_has_words(path):
     assert picture_faults(soup_of(path)) == []
 

@@ -20,6 +20,7 @@ PARTS = (
     "offline",
     "outline",
     "package",
+    "rebuild",
     "repairs",
     "themes",
     "times",

@@ -77,6 +77,7 @@ class ClaimLink(ReferenceRole):
         if entry is None:
             LOG.warning("no claim %r", self.target, location=self.get_location())
             return [nodes.problematic(text=self.text)], []
+        self.env.note_dependency(f"{self.env.srcdir}/{entry.docname}.ipynb")
         uri = self.env.app.builder.get_relative_uri(self.env.docname, entry.docname)
         page = "" if entry.docname == self.env.docname else uri
         link = nodes.reference(text=self.title, refuri=f"{page}#claim-{self.target}")

@@ -48,11 +48,12 @@ def plain(paragraph: nodes.paragraph) -> list[str]:
 def describe(doctree: nodes.document, opening: str = "") -> str:
     """Return the first sentences of a page, enough to say what it is about."""
     words = [opening] if opening else []
-    for paragraph in doctree.findall(nodes.paragraph):
-        for sentence in plain(paragraph) if in_the_text(paragraph) else []:
-            if len(" ".join(words)) >= LONG_ENOUGH:
-                break
-            words.append(sentence)
+    for paragraph in filter(in_the_text, doctree.findall(nodes.paragraph)):
+        for sentence in plain(paragraph):
+            if len(" ".join(words)) < LONG_ENOUGH:
+                words.append(sentence)
+        if len(" ".join(words)) >= LONG_ENOUGH:
+            break
     text = " ".join(words)
     if len(text) > TOO_LONG:
         text = text[:TOO_LONG].rsplit(" ", 1)[0].rstrip(",;:") + " …"

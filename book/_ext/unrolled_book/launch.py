@@ -8,6 +8,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from unrolled_book import outline
+from unrolled_book.tables import table
 
 COLAB, BINDER = "https://colab.research.google.com", "https://mybinder.org"
 
@@ -34,16 +35,14 @@ class Launch(SphinxDirective):
         self.env.note_reread()
         options = self.config.html_theme_options
         home = options["repository_url"], options["repository_branch"]
-        body = nodes.tbody()
-        for docname, chapter in outline.chapters(self.env.app).items():
-            if outline.is_written(self.env, chapter):
-                links = addresses(*home, docname)
-                body += _row(self._page(chapter), *map(_link, links.items()))
-        head = nodes.thead("", _row(*map(nodes.Text, ("Chapter", "Colab", "Binder"))))
-        group = nodes.tgroup("", cols=3)
-        group += [nodes.colspec(colwidth=1) for _ in range(3)]
-        group += [head, body]
-        return [nodes.table("", group, classes=["launch"])]
+        rows = [
+            (self._page(chapter), *map(_link, addresses(*home, docname).items()))
+            for docname, chapter in outline.chapters(self.env.app).items()
+            if outline.is_written(self.env, chapter)
+        ]
+        found = table(("Chapter", "Colab", "Binder"), rows)
+        found["classes"].append("launch")
+        return [found]
 
     def _page(self, chapter: outline.Chapter) -> nodes.reference:
         builder = self.env.app.builder
@@ -55,12 +54,6 @@ class Launch(SphinxDirective):
 def _link(link: tuple[str, str]) -> nodes.reference:
     service, address = link
     return nodes.reference(text=f"open in {service}", refuri=address)
-
-
-def _row(*cells: nodes.Node) -> nodes.row:
-    return nodes.row(
-        "", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells)
-    )
 
 
 def setup(app: Sphinx) -> None:

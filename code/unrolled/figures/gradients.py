@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from unrolled.figures.style import WIDTH, Theme, themed
+from unrolled.figures.style import DASHES, WIDTH, Theme, themed
 
 Life = Sequence[Mapping[str, Any]]  # snapshots: update, radius, stretch, norms, …
 
@@ -74,7 +74,8 @@ def plot_reach(
             color=theme.series[colour], label=label, markersize=4,
             markerfacecolor="none" if mark == "o" else theme.series[colour],
         )  # fmt: skip
-    radii = np.linspace(0.5, 3.7, 200)
+    least, most = (f(m["radius"] for m in moments) for f in (min, max))
+    radii = np.linspace(0.95 * least, 1.02 * most, 200)
     ax.plot(radii, radii**lag, "--", color=theme.series[1], label=rf"$\rho^{{{lag}}}$")
     ax.axhline(1, color=theme.muted, linewidth=0.8, linestyle="-", zorder=0)
     ax.set(
@@ -164,7 +165,7 @@ def plot_runs(
     for i, (label, runs) in enumerate(groups.items()):
         for j, run in enumerate(runs):
             ax.plot(
-                range(len(run)), run, linestyle=("-", "--")[i], linewidth=1.1,
+                range(len(run)), run, linestyle=DASHES[i], linewidth=1.1,
                 color=theme.series[i], label=label if j == 0 else None,
             )  # fmt: skip
     ax.set(xlabel="updates", ylabel=y_label, yscale="log", ylim=limits)

@@ -25,6 +25,5 @@ def unroll_in_windows(
         states, h_0 = rnn(piece, h_0)
         h_0 = h_0.detach()
         pieces.append(states)
-    if h_0 is None or not pieces:
-        raise ValueError(f"x has no time steps: its shape is {tuple(x.shape)}")
+    assert h_0 is not None  # rnn refuses a sequence without steps
     return torch.cat(pieces, dim=1), h_0

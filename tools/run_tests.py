@@ -42,8 +42,12 @@ def stages() -> list[Stage]:
     at_once = ["-n", "2", "--dist", "loadfile", "--durations=5"]
     ruff, mypy = str(BIN / "ruff"), str(BIN / "mypy")
     return [
-        Stage(name="lint", command=[ruff, "check", "-q", "."], fast=True),
-        Stage(name="format", command=[ruff, "format", "--check", "-q", "."], fast=True),
+        Stage(name="lint", command=[ruff, "check", "-q", ".", *notebooks], fast=True),
+        Stage(
+            name="format",
+            command=[ruff, "format", "--check", "-q", ".", *notebooks],
+            fast=True,
+        ),
         Stage(name="types", command=[mypy, "code/unrolled"], fast=True),
         Stage(
             name="tests",
@@ -54,7 +58,11 @@ def stages() -> list[Stage]:
         Stage(name="build", command=[str(BIN / "jupyter-book"), *build]),
         Stage(name="pages", command=[*pytest, "-m", "built and not browser"]),
         Stage(name="chapters", command=[*nbval, *at_once, *notebooks]),
-        Stage(name="browser", command=[*pytest, "-m", "browser"], needs="chromium"),
+        Stage(
+            name="browser",
+            command=[*pytest, "-m", "browser", *at_once],
+            needs="chromium",
+        ),
     ]
 
 

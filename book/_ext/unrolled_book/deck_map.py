@@ -15,7 +15,7 @@ from unrolled_book import outline
 from unrolled_book.claims import LEDGER, Entry
 from unrolled_book.corrections import Lines
 from unrolled_book.decks import Deck, Range, chapter_link, line_link
-from unrolled_book.stacks import Row, table
+from unrolled_book.tables import Row, stacked_table
 
 UNSTATED = "not stated in the text we have"
 
@@ -50,7 +50,9 @@ class DeckMap(SphinxDirective):
         section += facts
         columns = ["Lines", "What they show", "Where in the book"]
         rows = [self._row(part) for part in deck.ranges]
-        section += table(f"Lines of deck {deck.deck}", columns, rows, kind="lines")
+        section += stacked_table(
+            f"Lines of deck {deck.deck}", columns, rows, kind="lines"
+        )
         return section
 
     def _row(self, part: Range) -> Row:
@@ -91,7 +93,7 @@ class Answers(SphinxDirective):
         section += nodes.paragraph(text=words)
         rows = [self._row(entry) for entry in citing]
         columns = ["Slide", "What we assert", "Verdict on the slide"]
-        section += table(f"Claims of {title}", columns, rows)
+        section += stacked_table(f"Claims of {title}", columns, rows)
         return section
 
     def _row(self, entry: Entry) -> Row:

@@ -19,7 +19,7 @@ from unrolled_book import outline
 from unrolled_book.claims import Entry
 from unrolled_book.corrections import Correction, Lines
 from unrolled_book.decks import chapter_link, line_link
-from unrolled_book.stacks import Row, table
+from unrolled_book.tables import Row, stacked_table
 
 ERRATA = "book/errata"
 COLUMNS = ["Statement", "Measured", "Slide", "Verdict", "Where"]
@@ -57,7 +57,7 @@ class Ledger(SphinxDirective):
         rows += [self._slide(each) for each in entries if not each.executed(found)]
         return [
             self._filters(rows),
-            *table("Claims ledger", COLUMNS, rows, kind="claims"),
+            *stacked_table("Claims ledger", COLUMNS, rows, kind="claims"),
         ]
 
     def _claim(self, entry: Entry) -> Row:

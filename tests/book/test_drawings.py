@@ -1,15 +1,12 @@
 """Drawings and the list of milestones, in a miniature book."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup
 
+from minibook import build, page
 from unrolled.figures.diagrams import draw_unrolled
 from unrolled.figures.style import LIGHT
 from unrolled.figures.timeline import draw_timeline
@@ -105,23 +102,6 @@ def write_book(root: Path, **changes: str) -> None:
         (root / name).write_text(text, encoding="utf-8")
 
 
-def build(root: Path) -> subprocess.CompletedProcess[str]:
-    """Build as the book is built: warnings are errors, every link is looked up."""
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "-n", "--keep-going"]
-    return subprocess.run(
-        [*command, "-q", str(root), str(root / "_build" / "html")],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "book" / "_ext")},
-    )
-
-
-def home(root: Path) -> BeautifulSoup:
-    html = (root / "_build" / "html" / "index.html").read_text(encoding="utf-8")
-    return BeautifulSoup(html, "html.parser")
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     root = tmp_path_factory.mktemp("drawings")
@@ -133,26 +113,26 @@ def built(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_drawing_is_a_numbered_figure_with_a_dark_twin(built):
-    page = home(built)
-    light, dark = page.select("figure#fig-a img")
+    shown = page(built, "index.html")
+    light, dark = shown.select("figure#fig-a img")
     assert (light["class"], dark["class"]) == (["figure-light"], ["figure-dark"])
     assert light["alt"] == dark["alt"] == "A finding."
     drawn = draw_timeline(yaml.safe_load(PAGES["book/timeline.yml"]))
     for img, svg in ((light, drawn.light), (dark, drawn.dark)):
         assert (built / "_build" / "html" / img["src"]).read_text("utf-8") == svg
-    assert page.select_one("figure#fig-a .caption-number").text.strip() == "Fig. 1"
-    assert page.select_one("figure#fig-a .caption-text em").text == "caption"
-    assert page.find("a", href="#fig-a").text == "Fig. 1"
+    assert shown.select_one("figure#fig-a .caption-number").text.strip() == "Fig. 1"
+    assert shown.select_one("figure#fig-a .caption-text em").text == "caption"
+    assert shown.find("a", href="#fig-a").text == "Fig. 1"
 
 
 @pytest.mark.slow
 def test_a_milestone_has_its_words_its_work_and_its_chapter(built):
-    here, planned = home(built).select("dl.milestones dd")
+    here, planned = page(built, "index.html").select("dl.milestones dd")
     assert "It came first. Elman [1990]. Chapter 4, T4." in " ".join(here.text.split())
     assert [a["href"] for a in here("a", class_="internal")][-1] == "chapters/04-a.html"
     assert "Chapter 5, T5." in planned.text
     assert len(planned("a")) == 1  # the work: that chapter is not written
-    terms = [term.text for term in home(built).select("dl.milestones dt")]
+    terms = [term.text for term in page(built, "index.html").select("dl.milestones dt")]
     assert "1990 · Elman" in terms[0]
     assert "recurrence" in terms[0]
 
@@ -161,13 +141,13 @@ def test_a_milestone_has_its_words_its_work_and_its_chapter(built):
 def test_new_data_are_drawn_anew(tmp_path):
     write_book(tmp_path)
     assert build(tmp_path).returncode == 0
-    before = [img["src"] for img in home(tmp_path).select("figure img")]
+    before = [img["src"] for img in page(tmp_path, "index.html").select("figure img")]
     data = tmp_path / "book" / "timeline.yml"
     data.write_text(data.read_text().replace("name: Other", "name: Another"))
     assert build(tmp_path).returncode == 0
-    after = [img["src"] for img in home(tmp_path).select("figure img")]
+    after = [img["src"] for img in page(tmp_path, "index.html").select("figure img")]
     assert not set(before) & set(after)
-    assert "1990 · Another" in home(tmp_path).text
+    assert "1990 · Another" in page(tmp_path, "index.html").text
 
 
 FAULTS = {  # what is replaced, by what, and the complaint

@@ -2,16 +2,14 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from bs4 import BeautifulSoup
 from docutils import nodes
 from myst_nb.core.render import MimeData, NbElementRenderer
 
+from minibook import build, page
 from unrolled.claims import MIME, Claim
 from unrolled.figures.plots import plot_squash
 from unrolled.widgets import lab_files
@@ -180,7 +178,7 @@ def test_sources_stored_as_lines_are_counted_alike():
     assert notebooks.text(["a\n", "b"]) == notebooks.text("a\nb") == "a\nb"
 
 
-class Written(Exception):  # noqa: N818
+class WrittenError(Exception):
     """Raised in the place where myst-nb would write a file, with the file's name."""
 
 
@@ -192,9 +190,9 @@ def name_by_myst_nb(content):
             pass
 
         def write_file(self, path, content, **_):
-            raise Written(*path)
+            raise WrittenError(*path)
 
-    with pytest.raises(Written) as found:
+    with pytest.raises(WrittenError) as found:
         Renderer().render_image(MimeData("image/svg+xml", content))
     return found.value.args[0]
 
@@ -260,25 +258,6 @@ def write_book(root, **changes):
         code(drawing, mystnb=FIGURE),
         code(lab),
     )
-
-
-def build(root):
-    """Build as the book is built: warnings are errors, every link is looked up."""
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "-n", "--keep-going"]
-    folders = [str(root), str(root / "_build" / "html")]
-    path = f"{ROOT / 'book' / '_ext'}:{root}"
-    return subprocess.run(
-        [*command, "-q", *folders],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin", "HOME": str(root)},
-    )
-
-
-def page(root, name):
-    html = (root / "_build" / "html" / name).read_text(encoding="utf-8")
-    return BeautifulSoup(html, "html.parser")
 
 
 @pytest.fixture(scope="module")

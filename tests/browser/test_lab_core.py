@@ -10,6 +10,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from colours import contrast
 from unrolled.runtime import book_folder, generator
 from unrolled.widgets import lab, lab_files, lab_names
 
@@ -153,9 +154,9 @@ def test_numbers_in_the_drawing_keep_their_contrast(open_page, tmp_path):
         page.goto(labs.write_page(tmp_path, FIRST, theme=f'data-theme="{theme}"'))
         named = labs.colours(page)
         grounds = ("card", "well", "band", "pos", "neg")
-        ratios = {g: labs.contrast(named["ink"], named[g]) for g in grounds}
-        quiet = {g: labs.contrast(named["soft"], named[g]) for g in grounds[:3]}
-        lines = {c: labs.contrast(named[c], named["card"]) for c in ("edge", "accent")}
+        ratios = {g: contrast(named["ink"], named[g]) for g in grounds}
+        quiet = {g: contrast(named["soft"], named[g]) for g in grounds[:3]}
+        lines = {c: contrast(named[c], named["card"]) for c in ("edge", "accent")}
         assert min([*ratios.values(), *quiet.values()]) >= 4.5, (theme, ratios, quiet)
         assert min(lines.values()) >= 3, (theme, lines)
 

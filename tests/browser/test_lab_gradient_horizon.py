@@ -14,6 +14,7 @@ import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
+from colours import contrast
 from unrolled.evaluation.gradients import ACTIVATIONS, horizon
 from unrolled.layers.initialise import (
     largest_singular_value,
@@ -611,8 +612,8 @@ def test_lines_keep_their_contrast(open_page, tmp_path, theme):
     named = labs.colours(page)
     # As text for the names on the lines, as lines on the card and in the picture.
     for n in (1, 2, 3):
-        assert labs.contrast(named[f"series-{n}"], named["card"]) >= 4.5
-        assert labs.contrast(named[f"series-{n}"], named["well"]) >= 3
+        assert contrast(named[f"series-{n}"], named["card"]) >= 4.5
+        assert contrast(named[f"series-{n}"], named["well"]) >= 3
 
 
 def find(box: ipywidgets.VBox, description: str):

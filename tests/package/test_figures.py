@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
+from colours import contrast
 from unrolled.evaluation.dynamics import portrait
 from unrolled.figures.diagrams import (
     draw_backward,
@@ -107,20 +108,6 @@ def test_a_decorated_function_keeps_its_name_and_words():
         return plt.figure()
 
     assert (draw.__name__, draw.__doc__) == ("draw", "Draw nothing.")
-
-
-def contrast(one: str, other: str) -> float:
-    """WCAG's contrast of two colours, from 1 to 21."""
-
-    def luminance(colour: str) -> float:
-        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-        linear = [
-            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
-        ]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    low, high = sorted([luminance(one), luminance(other)])
-    return (high + 0.05) / (low + 0.05)
 
 
 def test_our_contrast_is_that_of_the_standard():

@@ -15,7 +15,7 @@ from unrolled.layers.unroll import RNN
 from unrolled.models import numpy_rnn
 from unrolled.models.numpy_rnn import NumpyRNN
 
-E, D, O = 3, 4, 2  # noqa: E741
+E, D, OUT = 3, 4, 2
 NAMES = ["W_x", "W_h", "b", "V", "c"]
 
 
@@ -40,7 +40,7 @@ def rng():
 
 @pytest.fixture
 def net(rng):
-    return NumpyRNN(E, D, O, rng=rng)
+    return NumpyRNN(E, D, OUT, rng=rng)
 
 
 def in_torch(net, x, h_0):
@@ -113,7 +113,7 @@ def test_gradients_agree_with_finite_differences(problem):
 
 
 def test_ids_are_their_one_hot_rows(net, rng):
-    ids, targets = rng.integers(E, size=(2, 3)), rng.integers(O, size=(2, 3))
+    ids, targets = rng.integers(E, size=(2, 3)), rng.integers(OUT, size=(2, 3))
     h_0 = rng.normal(size=(2, D))
     for ours, theirs in zip(
         net.forward(ids, h_0), net.forward(np.eye(E)[ids], h_0), strict=True
@@ -145,12 +145,12 @@ def test_the_loss_survives_huge_logits(net):
 
 
 def test_equal_logits_cost_the_log_of_the_number_of_classes(net):
-    loss = net.loss(np.zeros((2, 3, O)), np.zeros((2, 3), int))
-    np.testing.assert_allclose(loss, np.log(O))
+    loss = net.loss(np.zeros((2, 3, OUT)), np.zeros((2, 3), int))
+    np.testing.assert_allclose(loss, np.log(OUT))
 
 
 def test_saying_a_batch_twice_changes_neither_loss_nor_gradients(net, rng):
-    x, targets = rng.normal(size=(2, 3, E)), rng.integers(O, size=(2, 3))
+    x, targets = rng.normal(size=(2, 3, E)), rng.integers(OUT, size=(2, 3))
     loss, once = net.backward(x, targets)
     loss_twice, twice = net.backward(np.tile(x, (2, 1, 1)), np.tile(targets, (2, 1)))
     np.testing.assert_allclose(loss_twice, loss)
@@ -167,7 +167,7 @@ def test_chunks_with_the_state_carried_are_the_whole(net, rng):
 
 
 def test_a_step_walks_downhill_in_place(net, rng):
-    x, targets = rng.normal(size=(2, 3, E)), rng.integers(O, size=(2, 3))
+    x, targets = rng.normal(size=(2, 3, E)), rng.integers(OUT, size=(2, 3))
     before = {name: p.copy() for name, p in net.parameters().items()}
     arrays = net.parameters()
     loss, gradients = net.backward(x, targets)
@@ -181,7 +181,11 @@ def test_a_step_walks_downhill_in_place(net, rng):
 
 
 def test_nothing_given_is_changed(net, rng):
-    given = [rng.normal(size=(2, 3, E)), rng.integers(O, size=(2, 3)), np.ones((2, D))]
+    given = [
+        rng.normal(size=(2, 3, E)),
+        rng.integers(OUT, size=(2, 3)),
+        np.ones((2, D)),
+    ]
     copies = [array.copy() for array in given]
     net.backward(*given)
     for array, copy in zip(given, copies, strict=True):
@@ -189,11 +193,11 @@ def test_nothing_given_is_changed(net, rng):
 
 
 def test_single_precision_stays_single(rng):
-    net = NumpyRNN(E, D, O, rng=rng, dtype=np.float32)
+    net = NumpyRNN(E, D, OUT, rng=rng, dtype=np.float32)
     one_hot = np.eye(E, dtype=int)[rng.integers(E, size=(2, 3))]
     results = net.forward(one_hot, np.ones((2, D)))
     results += net.forward(one_hot.argmax(axis=-1))
-    _, gradients = net.backward(one_hot, rng.integers(O, size=(2, 3)))
+    _, gradients = net.backward(one_hot, rng.integers(OUT, size=(2, 3)))
     net.step(gradients, lr=np.float64(0.1))
     found = [*results, *gradients.values(), *net.parameters().values()]
     assert {array.dtype for array in found} == {np.dtype(np.float32)}
@@ -201,7 +205,7 @@ def test_single_precision_stays_single(rng):
 
 def test_a_generator_decides_the_start():
     one, same, other = (
-        NumpyRNN(E, D, O, rng=np.random.default_rng(n)) for n in (1, 1, 2)
+        NumpyRNN(E, D, OUT, rng=np.random.default_rng(n)) for n in (1, 1, 2)
     )
     for name in NAMES:
         np.testing.assert_array_equal(one.parameters()[name], same.parameters()[name])
@@ -244,9 +248,9 @@ X, Y = np.zeros((2, 5, E)), np.zeros((2, 5), int)
         (X, Y, X[0], r"^h_0 must be \(B=2, D=4\), .*; its shape is \(5, 3\)$"),
         (X, Y, np.zeros(D), r"^h_0 must be \(B=2, D=4\), .*; its shape is \(4,\)$"),
         (X, Y[:, :4], None, r"^targets must be \(B=2, T=5\), .* is \(2, 4\)$"),
-        (X, np.eye(O)[Y], None, r"^targets must be \(B=2, T=5\), .* is \(2, 5, 2\)$"),
+        (X, np.eye(OUT)[Y], None, r"^targets must be \(B=2, T=5\), .* is \(2, 5, 2\)$"),
         (X, Y + 0.0, None, "^targets must be integers, got dtype float64$"),
-        (X, Y + O, None, r"^targets must lie in 0\.\.1, got 2\.\.2$"),
+        (X, Y + OUT, None, r"^targets must lie in 0\.\.1, got 2\.\.2$"),
         (X, Y - 1, None, r"^targets must lie in 0\.\.1, got -1\.\.-1$"),
     ],
 )
@@ -273,7 +277,7 @@ def test_a_dtype_that_is_not_a_float_is_refused(rng):
     with pytest.raises(
         ValueError, match=r"^dtype=int32 must be a float, such as float64$"
     ):
-        NumpyRNN(E, D, O, rng=rng, dtype=np.int32)
+        NumpyRNN(E, D, OUT, rng=rng, dtype=np.int32)
 
 
 @pytest.mark.parametrize("lr", [0.0, -0.1, float("nan")])
@@ -284,7 +288,7 @@ def test_a_learning_rate_that_is_not_positive_is_refused(net, lr):
 
 def test_a_refused_step_has_changed_nothing(net):
     before = {name: p.copy() for name, p in net.parameters().items()}
-    for wrong in ({"W_x": before["W_x"]}, before | {"c": np.ones((1, O))}):
+    for wrong in ({"W_x": before["W_x"]}, before | {"c": np.ones((1, OUT))}):
         with pytest.raises(
             ValueError, match=r"^gradients has the shapes .*must be .*'c'"
         ):

@@ -16,11 +16,15 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
+from bench_batches import batch_cases
+from bench_tokens import token_cases
 from unrolled.layers.unroll import RNN
 from unrolled.models.numpy_rnn import NumpyRNN
 
 OUT = Path(__file__).resolve().parents[1] / "_build" / "bench.json"
 ROUNDS, CALLS = 31, 5
+LONG = 0.2  # seconds; what takes longer is called once a round, in FEW_ROUNDS
+FEW_ROUNDS = 7
 T, V, D = 25, 64, 100  # steps, characters and units of the character models
 LR = 0.1
 
@@ -133,29 +137,35 @@ def character_cases() -> Cases:
     return found
 
 
-def seconds(f: Step) -> float:
+def seconds(f: Step, n_calls: int = CALLS) -> float:
     """Return how long calls in a row, as in training, keep the processor."""
     start = time.process_time()
-    for _ in range(CALLS):
+    for _ in range(n_calls):
         f()
     return time.process_time() - start
+
+
+def compare(ours: Step, theirs: Step, work: int) -> list[float]:
+    """Return the speed of ours over theirs in each round, after a call to warm up."""
+    long = max(seconds(ours, 1), seconds(theirs, 1)) > LONG
+    rounds, calls = (FEW_ROUNDS, 1) if long else (ROUNDS, CALLS)
+    return [work * seconds(theirs, calls) / seconds(ours, calls) for _ in range(rounds)]
 
 
 def main() -> None:
     """Compare, print a table and write it as JSON."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    rows, cases = {}, layer_cases() | character_cases()
-    for name, (ours, theirs, work) in tqdm(cases.items(), unit="case"):
-        for f in (ours, theirs):
-            f()  # warm up
-        ratios = [work * seconds(theirs) / seconds(ours) for _ in range(ROUNDS)]
+    rows, cases = {}, layer_cases() | character_cases() | token_cases() | batch_cases()
+    for name, case in tqdm(cases.items(), unit="case"):
+        ratios = compare(*case)
         rows[name] = {
+            "rounds": len(ratios),
             "speed over reference": round(statistics.median(ratios), 3),
             "quartiles": [round(q, 3) for q in statistics.quantiles(ratios)[::2]],
         }
     OUT.parent.mkdir(exist_ok=True)
-    record = {"torch": torch.__version__, "threads": 1, "rounds": ROUNDS, "rows": rows}
+    record = {"torch": torch.__version__, "threads": 1, "rows": rows}
     OUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print("\nours over theirs, 1 is as fast, higher is faster")
     for name, row in rows.items():

@@ -39,7 +39,8 @@ def stages() -> list[Stage]:
     nbval = [*pytest, "--nbval-lax", "--nbval-cell-timeout=300", "-W", "default"]
     sources = sorted((ROOT / "chapters").glob("[0-9][0-9]-*.md"))
     notebooks = [str(source.with_suffix(".ipynb")) for source in sources]
-    at_once = ["-n", "2", "--dist", "loadfile", "--durations=5"]
+    halves = ["-n", "2", "--dist", "loadfile"]
+    at_once = [*halves, "--durations=5"]
     ruff, mypy = str(BIN / "ruff"), str(BIN / "mypy")
     return [
         Stage(name="lint", command=[ruff, "check", "-q", ".", *notebooks], fast=True),
@@ -50,8 +51,13 @@ def stages() -> list[Stage]:
         ),
         Stage(name="types", command=[mypy, "code/unrolled"], fast=True),
         Stage(
+            name="data",
+            command=[str(BIN / "unrolled"), "data", "fetch", "--all"],
+            fast=True,
+        ),
+        Stage(
             name="tests",
-            command=[*pytest, "-m", "not built and not browser and not slow"],
+            command=[*pytest, *halves, "-m", "not built and not browser and not slow"],
             fast=True,
         ),
         Stage(name="slow tests", command=[*pytest, "-m", "slow"]),

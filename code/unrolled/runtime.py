@@ -37,6 +37,11 @@ def present_devices() -> list[str]:
     return [*cuda, *mps, "cpu"]
 
 
+def copies_aside(device: torch.device) -> bool:
+    """Return whether ``device`` can fetch pinned memory while the program goes on."""
+    return device.type == "cuda"
+
+
 def seed_all(seed: int) -> None:
     """Seed every generator a chapter draws from; call once, in its first cell."""
     random.seed(seed)

@@ -58,3 +58,10 @@ def check_lengths(lengths: Tensor, n_rows: int, n_steps: int) -> None:
         raise ValueError(
             f"lengths must lie between 1 and T={n_steps}, got {lengths.tolist()}"
         )
+
+
+def at_least(least: int, **sizes: int) -> None:
+    """Refuse a size below ``least``, by its name: ``at_least(1, n_rows=n_rows)``."""
+    for name, size in sizes.items():
+        if size < least:
+            raise ValueError(f"{name}={size} must be at least {least}")

@@ -87,6 +87,9 @@ class Cell:
     def forward(self):
         """Compute :eq:`step`."""
 ''',
+    "layers/deep/__init__.py": '"""Deeper."""',
+    "layers/deep/down.py": "",
+    "layers/zoo.py": "",
     "layers/_private.py": '"""No :eq:`business`."""\nimport unrolled.data\n',
     "cli.py": "from unrolled.layers import cell\n",
 }
@@ -104,7 +107,8 @@ def tiny(tmp_path):
 def test_layers_and_their_public_modules_are_found(tiny):
     assert package.layers(tiny) == ["shapes", "layers", "cli"]
     names = [package.module_name(p, tiny) for p in package.modules_of("layers", tiny)]
-    assert names == ["unrolled.layers", "unrolled.layers.cell"]
+    inside = ["cell", "deep", "deep.down", "zoo"]
+    assert names == ["unrolled.layers", *(f"unrolled.layers.{name}" for name in inside)]
     assert package.modules_of("data", tiny) == []
     assert package.first_line(tiny / "shapes.py") == "Shapes."
     assert package.imported_layers("layers", tiny) == ["shapes", "data"]
@@ -201,10 +205,12 @@ def test_equations_and_code_lead_to_each_other(page):
 
 @pytest.mark.built
 def test_the_command_line_is_explained_in_its_own_words(page):
-    commands = typer.main.get_command(app).commands
-    assert commands
+    commands = dict(package.commands())
+    top = typer.main.get_command(app).commands
+    assert {name.split()[0] for name in commands} == set(top)
+    assert {"info", "run", "data fetch"} <= set(commands)
     for name, command in commands.items():
-        section = page.find(id=f"command-{name}")
+        section = page.find(id=f"command-{name.replace(' ', '-')}")
         words = " ".join(section.text.split())
         assert f"unrolled {name}" in words
         assert " ".join(command.help.split()) in words

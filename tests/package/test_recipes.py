@@ -10,8 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from unrolled.data.flip_flop import flip_flop
-from unrolled.data.recall import recall
+from unrolled.data.made.flip_flop import flip_flop
+from unrolled.data.made.recall import recall
 from unrolled.layers.initialise import spectral_radius
 from unrolled.layers.variants import ReLUCell
 from unrolled.models.tagger import Tagger

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from unrolled import shapes
-from unrolled.shapes import check_dtype, check_lengths, check_shape
+from unrolled.shapes import at_least, check_dtype, check_lengths, check_shape
 
 X = torch.zeros(2, 3, 4)
 
@@ -127,3 +127,10 @@ def test_every_axis_letter_that_a_module_uses_is_in_the_glossary():
         used[path.name] = set(letters.findall(axes))
     assert {name: axes - known for name, axes in used.items() if axes - known} == {}
     assert set("BTED") <= set().union(*used.values())
+
+
+def test_at_least_lets_enough_pass_and_names_what_is_too_small():
+    at_least(1, n_rows=1, n_steps=5)
+    at_least(0, lag=0)
+    with pytest.raises(ValueError, match=r"^n_steps=1 must be at least 2$"):
+        at_least(2, n_rows=2, n_steps=1)

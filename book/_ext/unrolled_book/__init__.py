@@ -8,6 +8,7 @@ PARTS = (
     "arithmetic",
     "byline",
     "claims",
+    "data_cards",
     "deck_map",
     "decks",
     "drawings",

@@ -39,13 +39,15 @@ def module_name(path: Path, package: Path = PACKAGE) -> str:
 
 
 def modules_of(layer: str, package: Path = PACKAGE) -> list[Path]:
-    """Return the files of a layer's public modules, its package itself first."""
+    """Return the files of a layer's public modules, each package before its own."""
     if (package / f"{layer}.py").is_file():
         return [package / f"{layer}.py"]
-    public = sorted((package / layer).glob("[!_]*.py"))
-    return [
-        path for path in (package / layer / "__init__.py", *public) if path.exists()
+    public = [
+        path
+        for path in (package / layer).rglob("*.py")
+        if path.name == "__init__.py" or not path.name.startswith("_")
     ]
+    return sorted(public, key=lambda path: module_name(path, package).split("."))
 
 
 def layers(package: Path = PACKAGE) -> list[str]:
@@ -93,6 +95,17 @@ def equations(root: Path) -> dict[str, str]:
         for path in sources
         for label in re.findall(r"^:label: (\S+)$", path.read_text("utf-8"), re.M)
     }
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Yield the commands of ``unrolled`` with their names, such as "data fetch"."""
+    waiting = [("", typer.main.get_command(command_line))]
+    while waiting:
+        name, command = waiting.pop(0)
+        inside = getattr(command, "commands", {})
+        waiting[:0] = [(f"{name} {part}".strip(), inside[part]) for part in inside]
+        if not inside:
+            yield name, command
 
 
 class _Reference(SphinxDirective):
@@ -186,12 +199,13 @@ class Commands(_Reference):
 
     def run(self) -> list[nodes.Node]:
         """Build a section for each command."""
-        self.env.note_dependency(str(PACKAGE / "cli.py"))
-        program = typer.main.get_command(command_line)
-        return [self._command(name, c) for name, c in program.commands.items()]
+        for path in modules_of("cli"):
+            self.env.note_dependency(str(path))
+        return [self._command(name, command) for name, command in commands()]
 
     def _command(self, name: str, command: Any) -> nodes.section:
-        section = nodes.section(ids=[f"command-{name}"], names=[f"command-{name}"])
+        label = f"command-{name.replace(' ', '-')}"
+        section = nodes.section(ids=[label], names=[label])
         section += nodes.title("", "", nodes.literal(text=f"unrolled {name}"))
         for paragraph in (command.help or "").split("\n\n"):
             words = self.words(" ".join(paragraph.split()))

@@ -16,7 +16,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from unrolled.data.batch import Batch
-from unrolled.data.flip_flop import flip_flop, flip_flop_stream
+from unrolled.data.made.draws import stream_batches
+from unrolled.data.made.flip_flop import flip_flop
 from unrolled.evaluation.dynamics import portrait
 from unrolled.layers.recurrent import RNNCell
 from unrolled.models.tagger import Tagger, TaggerConfig
@@ -48,7 +49,7 @@ def train(seed: int) -> tuple[Tagger, list[dict[str, Any]]]:
     model = Tagger(MODEL)
     test = flip_flop(64, 200, n_wires=2, generator=generator(10_000))
     life = [_snapshot(model, test, update=0)]
-    batches = flip_flop_stream(32, 30, n_wires=2, generator=generator(seed))
+    batches = stream_batches(flip_flop, 32, 30, n_wires=2, generator=generator(seed))
     for update, _ in training_steps(model, loss_fn, batches, TRAIN):
         if update % EVERY == 0:
             life.append(_snapshot(model, test, update=update))

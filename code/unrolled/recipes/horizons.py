@@ -17,7 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unrolled.data.batch import Batch
-from unrolled.data.recall import recall, recall_stream
+from unrolled.data.made.draws import stream
+from unrolled.data.made.recall import recall
 from unrolled.evaluation.gradients import jacobian_norms
 from unrolled.evaluation.probes import probe_accuracy
 from unrolled.layers.initialise import (
@@ -59,7 +60,7 @@ def train(start: str, seed: int) -> tuple[Classifier, list[dict[str, Any]]]:
     model = Classifier(cell, N_SYMBOLS)
     test = recall(64, LAG, n_symbols=N_SYMBOLS, generator=generator(10_000))
     life = [_snapshot(model, test, update=0)]
-    batches = recall_stream(32, LAG, n_symbols=N_SYMBOLS, generator=generator(seed))
+    batches = stream(recall, 32, LAG, n_symbols=N_SYMBOLS, generator=generator(seed))
     for update, _ in training_steps(model, loss_fn, batches, TRAIN[start]):
         if update % EVERY == 0:
             life.append(_snapshot(model, test, update=update))

@@ -1,9 +1,9 @@
 """Who learns to recall? Activation, start and architecture, over lag and learning rate.
 
 Each unit trains one network of 32 units to name a symbol that it saw ``lag`` steps ago
-(:mod:`unrolled.data.recall`). It has solved the task when it names all 32 of a fresh
-batch five times in a row; the result is the number of updates it had made by then, or
-None if 1,000 were not enough.
+(:mod:`unrolled.data.made.recall`). It has solved the task when it names all 32 of a
+fresh batch five times in a row; the result is the number of updates it had made by
+then, or None if 1,000 were not enough.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unrolled.data.batch import Batch
-from unrolled.data.recall import recall_stream
+from unrolled.data.made.draws import stream
+from unrolled.data.made.recall import recall
 from unrolled.layers.initialise import identity_, orthogonal_, scale_to_radius_
 from unrolled.layers.recurrent import RNNCell
 from unrolled.layers.variants import ReLUCell, SigmoidCell
@@ -103,7 +104,7 @@ def updates_to_solve(network: str, lag: int, lr: float, seed: int) -> int | None
         streak = streak + 1 if bool((logits.argmax(1) == batch.y).all()) else 0
         return F.cross_entropy(logits, batch.y)
 
-    batches = recall_stream(32, lag, n_symbols=N_SYMBOLS, generator=generator(seed))
+    batches = stream(recall, 32, lag, n_symbols=N_SYMBOLS, generator=generator(seed))
     config = TrainConfig(steps=UPDATES, lr=lr)
     for update, _ in training_steps(model, loss_fn, batches, config):
         if streak == IN_A_ROW:

@@ -1,4 +1,4 @@
-"""Generated tasks against slow loops, and batches that complain."""
+"""The flip-flop against a slow loop."""
 
 import pytest
 import torch
@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from unrolled.data.batch import Batch
-from unrolled.data.flip_flop import flip_flop, flip_flop_stream, last_order
+from unrolled.data.made.draws import stream
+from unrolled.data.made.flip_flop import flip_flop, last_order
 from unrolled.runtime import generator
 
 shapes = st.tuples(st.integers(1, 3), st.integers(1, 8), st.integers(1, 3))
@@ -77,17 +77,6 @@ def test_a_size_below_one_is_named(name, size):
 def test_a_seed_fixes_the_draw_and_a_stream_goes_on():
     first, again = (flip_flop(2, 5, generator=generator(1)) for _ in range(2))
     assert torch.equal(first.x, again.x)
-    stream = flip_flop_stream(2, 5, generator=generator(1))
-    assert torch.equal(next(stream).x, first.x)
-    assert not torch.equal(next(stream).x, first.x)
-
-
-def test_a_batch_moves_together():
-    moved = Batch(x=torch.zeros(2, 3), y=torch.ones(2)).to(torch.device("meta"))
-    assert moved.x.device.type == moved.y.device.type == "meta"
-    assert len(moved) == 2
-
-
-def test_a_batch_with_unequal_halves_is_refused():
-    with pytest.raises(ValueError, match=r"x has 2 rows and y has 3: each input needs"):
-        Batch(x=torch.zeros(2, 1), y=torch.zeros(3, 1))
+    draws = stream(flip_flop, 2, 5, generator=generator(1))
+    assert torch.equal(next(draws).x, first.x)
+    assert not torch.equal(next(draws).x, first.x)

@@ -5,12 +5,11 @@ answer at a step is the last order given on that wire, that step's own included.
 B rows, T steps, and in the last place one column per wire.
 """
 
-from collections.abc import Iterator
-
 import torch
 from torch import Tensor
 
 from unrolled.data.batch import Batch
+from unrolled.shapes import at_least
 
 
 def last_order(x: Tensor) -> Tensor:
@@ -19,7 +18,7 @@ def last_order(x: Tensor) -> Tensor:
     Where no order has been given yet, the answer is 0.
     """
     steps = torch.arange(x.shape[1], device=x.device)[:, None]  # (T, 1)
-    when = torch.where(x != 0, steps, 0).cummax(dim=1).values  # (B, T, n)
+    when = (x.bool() * steps).cummax(dim=1).values  # (B, T, n)
     return x.gather(1, when)
 
 
@@ -38,21 +37,10 @@ def flip_flop(
     """
     if not 0 <= p_order <= 1:
         raise ValueError(f"{p_order=} must be a probability between 0 and 1")
-    sizes = {"n_rows": n_rows, "n_steps": n_steps, "n_wires": n_wires}
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name}={size} must be at least 1")
+    at_least(1, n_rows=n_rows, n_steps=n_steps, n_wires=n_wires)
     shape = (n_rows, n_steps, n_wires)
     order = torch.randint(0, 2, shape, generator=generator) * 2.0 - 1.0
     given = torch.rand(shape, generator=generator) < p_order
     given[:, 0] = True
     x = order * given
     return Batch(x=x, y=last_order(x))
-
-
-def flip_flop_stream(
-    n_rows: int, n_steps: int, *, n_wires: int = 1, generator: torch.Generator
-) -> Iterator[Batch]:
-    """Draw fresh batches without end."""
-    while True:
-        yield flip_flop(n_rows, n_steps, n_wires=n_wires, generator=generator)

@@ -8,6 +8,7 @@ import torch
 import typer
 
 import unrolled
+from unrolled.cli import data
 from unrolled.recipes.runner import load_recipe, recipe_names, run_recipe
 from unrolled.runtime import book_folder, pick_device
 
@@ -20,6 +21,7 @@ app = typer.Typer(
 Start with **unrolled info**: it says which device the book will use, and why.
 Chapters are notebooks in `chapters/`; open them with `make lab`.""",
 )
+app.add_typer(data.app, name="data")
 
 
 @app.command()

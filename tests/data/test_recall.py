@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unrolled.data.recall import N_DISTRACTORS, recall, recall_stream
+from unrolled.data.made.draws import stream
+from unrolled.data.made.recall import N_DISTRACTORS, recall
 from unrolled.runtime import generator
 
 
@@ -33,9 +34,9 @@ def test_symbols_and_distractors_are_all_drawn_alike():
 
 def test_the_same_seed_draws_the_same_and_a_stream_goes_on():
     first = recall(4, 5, generator=generator(3))
-    stream = recall_stream(4, 5, generator=generator(3))
-    assert torch.equal(next(stream).x, first.x)
-    assert not torch.equal(next(stream).x, first.x)
+    draws = stream(recall, 4, 5, generator=generator(3))
+    assert torch.equal(next(draws).x, first.x)
+    assert not torch.equal(next(draws).x, first.x)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,173 @@
+"""The command line of the data: ``unrolled data --help``."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from unrolled.data.fetch.digests import fault, part_of
+from unrolled.data.fetch.errors import DataError, UnreachableError
+from unrolled.data.fetch.homes import fetch_from_home
+from unrolled.data.fetch.homes_table import HOMES
+from unrolled.data.fetch.sources import SOURCES, Source
+from unrolled.data.fetch.store import data_folder, fetch, find_source, path_of
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="""The book's data: see what there is, fetch it once, check it.
+
+**unrolled data fetch --all** gets everything; after it no chapter needs a network.
+The files come from the package index that your pip uses, into the folder that
+`unrolled data path` names. Set UNROLLED_DATA to choose another.""",
+)
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="Which; see: unrolled data list"),
+]
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Say what is wrong on stderr, without a traceback."""
+    try:
+        yield
+    except (DataError, ValueError, OSError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo(
+            "\nStopped. What has come is kept: the same command goes on from there.",
+            err=True,
+        )
+        raise typer.Exit(130) from None
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB"
+
+
+def _state(source: Source) -> str:
+    """Return whether a source is here, by the sizes of its files only."""
+    here = [
+        path_of(archive).is_file() and path_of(archive).stat().st_size == archive.size
+        for archive in source.archives
+    ]
+    return "yes" if all(here) else "in part" if any(here) else "no"
+
+
+@app.command("list")
+def show() -> None:
+    """List the sources: name, size, whether fetched, licence."""
+    line = "{:12} {:>9}  {:7}  {}".format
+    typer.echo(line("name", "size", "fetched", "licence"))
+    for source in SOURCES.values():
+        size, state = _megabytes(source.size), _state(source)
+        typer.echo(line(source.name, size, state, source.licence))
+    total = sum(source.size for source in SOURCES.values())
+    n_here = sum(_state(source) == "yes" for source in SOURCES.values())
+    words = f"{n_here} of {len(SOURCES)} fetched, in {data_folder()}"
+    typer.echo(line("total", _megabytes(total), "", words))
+
+
+@app.command("fetch")
+def get(
+    names: Names = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every source.")] = False,
+) -> None:
+    """Fetch sources, each once; an interrupted fetch goes on where it stopped.
+
+    Try: unrolled data fetch kjv
+    """
+    with _plainly():
+        if not names and not everything:
+            total = _megabytes(sum(source.size for source in SOURCES.values()))
+            raise ValueError(
+                "Say what to fetch: 'unrolled data fetch NAME ...', or 'unrolled data "
+                f"fetch --all' for everything ({total}). "
+                f"There are {', '.join(SOURCES)}."
+            )
+        failures: list[str] = []
+        for source in _chosen(None if everything else names):
+            for archive in source.archives:
+                try:
+                    new = fetch(source.name, archive)
+                except UnreachableError as error:
+                    raise DataError("\n".join([*failures, str(error)])) from None
+                except DataError as error:
+                    failures.append(str(error))
+                else:
+                    done = "fetched" if new else "already here"
+                    typer.echo(f"{source.name:12} {archive.filename}: {done}")
+        if failures:
+            raise DataError("\n".join(failures))
+
+
+@app.command()
+def verify(names: Names = None) -> None:
+    """Hash the files that are here, and say which are not as they should be.
+
+    Without a name it looks at all that is fetched; a source that is named must be
+    complete. It never uses the network.
+    """
+    with _plainly():
+        wrong = 0
+        for source in _chosen(names):
+            for archive in source.archives:
+                path, again = path_of(archive), f"unrolled data fetch {source.name}"
+                if part_of(path).exists():
+                    typer.echo(f"{part_of(path)}: unfinished. To go on: {again}")
+                if path.exists():
+                    why = fault(archive, path)
+                else:
+                    why = "it is missing" if names else None
+                if why:
+                    wrong += 1
+                    typer.echo(f"{path}: {why}. Run: {again}", err=True)
+                elif path.exists():
+                    typer.echo(f"{source.name:12} {archive.filename}: right")
+                else:
+                    typer.echo(f"{source.name:12} {archive.filename}: not fetched")
+        if wrong:
+            raise DataError(f"{wrong} wrong")
+
+
+@app.command()
+def path(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A source.")
+    ] = None,
+) -> None:
+    """Print the folder of the data, or the files of a source."""
+    with _plainly():
+        files = [path_of(a) for a in find_source(name).archives] if name else []
+        typer.echo("\n".join(map(str, files or [data_folder()])))
+
+
+@app.command()
+def elsewhere(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Which; without: list them.")
+    ] = None,
+) -> None:
+    """Download a well-known data set or model from its own home, if you want it.
+
+    The book never needs these. They come from the homes themselves, not from your
+    package index, so they need a network that reaches them.
+
+    Try: unrolled data elsewhere tiny_shakespeare
+    """
+    with _plainly():
+        if name:
+            typer.echo(f"{name} is in {fetch_from_home(name)}")
+            return
+        line = "{:18} {:>10}  {}".format
+        typer.echo(line("name", "size", "licence"))
+        for home in HOMES.values():
+            typer.echo(line(home.name, _megabytes(home.size), home.licence))
+
+
+def _chosen(names: list[str] | None) -> list[Source]:
+    """Return the sources of these names, or all; complain before anything is done."""
+    return [find_source(name) for name in names or SOURCES]

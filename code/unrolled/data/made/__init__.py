@@ -1,0 +1,1 @@
+"""Made data: tasks whose right answers are known exactly."""

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,11 @@ from unrolled.cli import data as data_cli
 from unrolled.data.fetch.sources import SOURCES
 
 WHOLE = tiny_zip()
+# The commands of the data without the others, which load torch: it takes long.
+ALONE = (
+    "import runpy, tiny_table; tiny_table.install(); "
+    f"runpy.run_path({data_cli.__file__!r})['app']()"
+)
 
 
 def call(*words):
@@ -153,6 +159,102 @@ def test_without_a_network_it_stops_at_the_first(monkeypatch, folder):
     assert "tiny-1.0.tar.gz" not in result.stderr
 
 
+def test_one_bad_file_does_not_stop_the_others(monkeypatch, folder):
+    both = {NAME: WHOLE, "tiny-1.0.tar.gz": tiny_zip(999, seed=1)}
+    behaviour = Behaviour(files=both, file_statuses=[503] * 4)
+    with tiny_index(monkeypatch, folder, behaviour):
+        result = call("fetch", "tiny")
+    assert result.exit_code == 1
+    assert result.stdout == "tiny         tiny-1.0.tar.gz: fetched\n"
+    assert "answers HTTP 503" in result.stderr
+
+
+def test_offline_fetch_refuses_with_a_word(index, monkeypatch, folder):
+    monkeypatch.setenv("UNROLLED_OFFLINE", "yes")
+    result = call("fetch", "tiny")
+    assert result.exit_code == 1
+    assert "UNROLLED_OFFLINE forbids to fetch it. Unset it and run:" in result.stderr
+    monkeypatch.setenv("UNROLLED_OFFLINE", "2")
+    assert "UNROLLED_OFFLINE='2' must be 1 or 0" in call("fetch", "tiny").stderr
+    assert index.asked == []
+    assert not folder.exists()
+
+
+@pytest.fixture(name="unpacking")
+def _unpacking(only_tiny) -> Behaviour:
+    """The tiny source has a member that readers need as a file."""
+    SOURCES["tiny"] = replace(SOURCES["tiny"], unpacked=("tiny/noise.bin",))
+    return only_tiny
+
+
+def test_fetch_unpacks_what_readers_need(unpacking, folder):
+    assert call("fetch", "tiny").exit_code == 0
+    unpacked = folder / "unpacked/tiny/tiny/noise.bin"
+    assert unpacked.stat().st_size == 300_000
+    unpacked.unlink()
+    assert call("fetch", "tiny").stdout.endswith("already here\n")
+    assert unpacked.exists()
+
+
+def test_fetch_says_when_it_cannot_unpack(unpacking, folder):
+    folder.mkdir()
+    (folder / "unpacked").write_bytes(b"")
+    result = call("fetch", "tiny")
+    assert result.exit_code == 1
+    assert "noise.bin: it cannot be written" in result.stderr
+
+
+def test_verify_looks_at_what_was_unpacked(unpacking, folder):
+    call("fetch", "tiny")
+    assert "unpacked/tiny/tiny/noise.bin: right" in call("verify").stdout
+    unpacked = folder / "unpacked/tiny/tiny/noise.bin"
+    before = unpacked.stat()
+    unpacked.write_bytes(bytes(300_000))
+    os.utime(unpacked, ns=(before.st_atime_ns, before.st_mtime_ns))
+    result = call("verify")
+    assert result.exit_code == 1
+    assert f"{unpacked}: it is not what the archive has. Run: unrolled data fetch" in (
+        result.stderr
+    )
+
+
+def test_verify_goes_on_after_what_it_cannot_read(monkeypatch, folder):
+    both = {NAME: WHOLE, "tiny-1.0.tar.gz": tiny_zip(999, seed=1)}
+    with tiny_index(monkeypatch, folder, Behaviour(files=both)):
+        call("fetch", "tiny")
+        (folder / NAME).unlink()
+        (folder / NAME).symlink_to(NAME)
+        result = call("verify", "tiny")
+    assert result.exit_code == 1
+    assert f"{folder / NAME}: it cannot be read (Too many levels" in result.stderr
+    assert result.stdout == "tiny         tiny-1.0.tar.gz: right\n"
+
+
+@pytest.mark.parametrize("command", ["list", "path", "verify"])
+@pytest.mark.parametrize("place", ["~nobody-of-that-name/x", "/" + "x" * 300])
+def test_a_folder_that_cannot_be_is_no_traceback(monkeypatch, command, place):
+    monkeypatch.setenv("UNROLLED_DATA", place)
+    result = call(command)
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert "Error" not in result.output
+    if place.startswith("~"):
+        assert "names a user who is not known here" in result.stderr
+        assert result.exit_code == 1
+
+
+def test_a_reader_that_goes_away_is_no_error_to_speak_of(index):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, "verify"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(write)
+    assert done.stderr == ""
+
+
 def test_fetch_repairs_what_verify_finds(index, folder):
     call("fetch", "tiny")
     (folder / NAME).write_bytes(WHOLE[:-1] + b"x")
@@ -227,12 +329,10 @@ def test_ctrl_c_is_answered_with_what_to_do(index, monkeypatch):
 
 def test_a_real_ctrl_c_and_the_run_after_it(index, folder):
     index.pause = 0.02
-    program = (
-        "import tiny_table; tiny_table.install(); from unrolled.cli import app; "
-        "app(['data', 'fetch', 'tiny'])"
-    )
     process = subprocess.Popen(
-        [sys.executable, "-c", program], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", ALONE, "fetch", "tiny"],
+        stderr=subprocess.PIPE,
+        text=True,
     )
     while index.sent < 150_000:
         assert process.poll() is None, process.communicate()

@@ -1,11 +1,13 @@
 """Fetching from an index that helps, fails, lies, or is cut off in the middle."""
 
+import gzip
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -22,12 +24,14 @@ from loopback import (
     tiny_zip,
 )
 from loopback import WHOLE_NAME as NAME
-from unrolled.data.fetch import download
+from unrolled.data.fetch import download, parts, web
+from unrolled.data.fetch import index as index_module
 from unrolled.data.fetch.errors import DataError, UnreachableError
 from unrolled.data.fetch.sources import SOURCES
 from unrolled.data.fetch.store import fetch, open_source
 
 WHOLE = tiny_zip()
+GZIP = {"Content-Encoding": "gzip"}
 SIZE = f"{len(WHOLE):,}"
 FETCH = "print(fetch('tiny', archive))"
 
@@ -93,7 +97,7 @@ def test_a_lost_connection_is_taken_up_where_it_broke(index, folder, drops):
     get()
     assert files(folder) == {NAME: WHOLE}
     assert len(index.file_requests()) == 1 + len(drops)
-    assert index.sent <= len(WHOLE) + len(drops) * download._PIECE
+    assert index.sent <= len(WHOLE) + len(drops) * web.PIECE
     if drops[0]:
         start = int(index.file_requests()[1]["Range"].strip("bytes=-"))
         assert 0 < start <= 100_000
@@ -118,10 +122,19 @@ def test_a_part_without_a_byte_is_not_kept(index, folder):
 
 def test_tries_that_bring_much_are_not_counted(index, folder, monkeypatch):
     monkeypatch.setattr(download, "_GAIN", 10_000)
-    monkeypatch.setattr(download, "_PIECE", 10_000)
+    monkeypatch.setattr(web, "PIECE", 10_000)
     index.drops = [30_000] * 8
     get()
     assert files(folder) == {NAME: WHOLE}
+
+
+def test_what_has_to_come_once_more_is_no_progress(index, folder, monkeypatch):
+    """Each try brings much, and the next has to begin anew: it must come to an end."""
+    monkeypatch.setattr(download, "_GAIN", 10_000)
+    monkeypatch.setattr(web, "PIECE", 10_000)
+    index.no_ranges, index.drops = True, [100_000] * 40
+    failure(folder, kept=True)
+    assert len(index.file_requests()) < 10
 
 
 def test_a_server_without_ranges_starts_again(index, folder):
@@ -287,6 +300,99 @@ def test_a_page_that_is_none_is_a_clear_error(index, folder, style, page):
     assert "cannot be read" in said or "without this file" in said or "asked" in said
 
 
+def test_a_page_nested_too_deep_is_a_clear_error(index, folder):
+    index.style, index.page = JSON, b"[" * 200_000
+    assert "cannot be read (RecursionError)" in failure(folder)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_page_without_end_is_cut_off(index, folder, monkeypatch, packed):
+    monkeypatch.setattr(index_module, "_PAGE", 1 << 20)
+    index.page = bytes(3 << 20)
+    if packed:
+        index.page, index.page_headers = gzip.compress(index.page), GZIP
+    tracemalloc.start()
+    said = failure(folder)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "the page of tiny at 127.0.0.1" in said
+    assert "is longer than 1,048,576 bytes" in said
+    assert peak < 12 << 20
+
+
+def test_a_page_may_come_packed(index, folder):
+    index.page = gzip.compress(f'<a href="/files/{NAME}">{NAME}</a>'.encode())
+    index.page_headers = GZIP
+    assert get() is True
+    (folder / NAME).unlink()
+    index.page = b"not packed at all"
+    assert "sends what cannot be unpacked" in failure(folder)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["http://[/x", "http://\xff\xfe..com/x", "file:///etc/passwd", "http://h:99999/x"],
+)
+def test_a_file_that_is_said_to_be_nowhere_is_a_clear_error(index, folder, location):
+    index.location = location
+    assert "127.0.0.1 cannot be asked (" in failure(folder)
+
+
+@pytest.mark.parametrize("length", ["\xb2", "9" * 5000, "-5"])
+def test_a_length_that_is_none_does_no_harm(index, folder, length):
+    index.length = length
+    assert get() is True
+    assert files(folder) == {NAME: WHOLE}
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@pytest.mark.parametrize("precious", [b"a letter", None])
+def test_a_link_in_the_place_of_the_part_is_not_followed(
+    index, folder, tmp_path, precious, hard
+):
+    """In a shared folder somebody may have put it there."""
+    folder.mkdir()
+    other, part = tmp_path / "other", folder / f"{NAME}.part"
+    if precious:
+        other.write_bytes(precious)
+    if hard and precious:
+        part.hardlink_to(other)
+    else:
+        part.symlink_to(other)
+    assert get() is True
+    assert files(folder) == {NAME: WHOLE}
+    assert not (folder / NAME).is_symlink()
+    assert other.exists() == bool(precious)
+    if precious:
+        assert other.read_bytes() == precious
+
+
+def test_a_link_that_comes_later_is_not_followed_either(tmp_path):
+    (tmp_path / "part").symlink_to(tmp_path / "other")
+    with pytest.raises(OSError, match="symbolic links"):
+        parts.open_part(tmp_path / "part")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_part_is_nobodys_program(tmp_path):
+    parts.open_part(tmp_path / "part").close()
+    assert not (tmp_path / "part").stat().st_mode & 0o111
+
+
+def test_a_folder_in_the_place_of_the_part_is_said_plainly(index, folder):
+    (folder / f"{NAME}.part").mkdir(parents=True)
+    assert "it cannot be written (Is a directory)" in failure(folder)
+
+
+@pytest.mark.parametrize("to", ["/nowhere/x", NAME])
+def test_a_dangling_link_in_the_place_of_the_file_is_replaced(index, folder, to):
+    folder.mkdir()
+    (folder / NAME).symlink_to(to)
+    get()
+    assert not (folder / NAME).is_symlink()
+    assert files(folder) == {NAME: WHOLE}
+
+
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://host/x"])
 def test_only_web_addresses_are_followed(index, folder, address):
     index.page = f'<a href="{address}">{NAME}</a>'.encode()
@@ -300,6 +406,17 @@ def test_no_network_is_said_as_such(index, folder, monkeypatch):
     with pytest.raises(UnreachableError, match=r"no connection to 127.0.0.1"):
         get()
     failure(folder)
+
+
+@pytest.mark.parametrize("how", ["page", "file", "silence"])
+def test_an_index_that_answers_at_all_is_not_unreachable(index, folder, how):
+    if how == "silence":
+        index.elsewhere = "http://127.0.0.1:9"
+    else:
+        setattr(index, f"{how}_statuses", [503] * 9)
+    with pytest.raises(DataError) as caught:
+        get()
+    assert type(caught.value) is DataError
 
 
 def test_a_server_that_falls_silent_is_not_waited_for_for_ever(
@@ -395,7 +512,7 @@ def test_a_killed_fetch_is_repaired_by_the_next(index, folder, at):
     index.pause = 0
     assert get() is True  # the dead process holds no lock
     assert files(folder) == {NAME: WHOLE}
-    if at > 2 * download._PIECE:
+    if at > 2 * web.PIECE:
         assert part
         assert "Range" in index.file_requests()[-1]
 

@@ -1,7 +1,10 @@
 """Downloads from elsewhere: only when asked, only what the table says, kept once."""
 
+import gzip
 import hashlib
 import re
+import resource
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,11 +14,13 @@ from typer.testing import CliRunner
 from homes_server import Loopback
 from unrolled import cli
 from unrolled.data.fetch import homes
+from unrolled.data.fetch.errors import DataError
 from unrolled.data.fetch.homes import HomeError, fetch_from_home, home_file, home_folder
 from unrolled.data.fetch.homes_table import HOMES, Home, HomeFile
 
 FILES = {"/a/one.txt": b"first\n" * 999, "/a/two.bin": bytes(range(256)) * 400}
 CONTENTS = {path.rpartition("/")[2]: content for path, content in FILES.items()}
+AGAIN = "Look at your network or proxy, or try later: whole files are kept"
 WANTED = (
     "tiny_shakespeare wikitext2 imdb tatoeba multi30k ewt bert gpt2".split()
 )  # what issue 4 asks for
@@ -125,9 +130,104 @@ def test_a_file_that_was_damaged_or_lost_comes_anew(server, folder):
 
 def test_what_a_killed_download_left_is_swept(server, folder):
     folder.mkdir(parents=True)
-    (folder / "tmp4x1").write_bytes(b"half")
+    (folder / ".one.txt.tmp").mkdir()
+    (folder / ".one.txt.tmp" / "tmp4x1").write_bytes(b"half")
     fetch_from_home("toy")
     assert set(kept(folder)) == {"one.txt", "two.bin"}
+
+
+def test_what_the_reader_put_there_is_left_alone(server, folder):
+    (folder / "unpacked").mkdir(parents=True)
+    (folder / "notes.txt").write_text("mine")
+    (folder / "tmp4x1").write_text("mine too")
+    fetch_from_home("toy")
+    assert {p.name for p in folder.iterdir()} == {
+        *CONTENTS,
+        "unpacked",
+        "notes.txt",
+        "tmp4x1",
+    }
+
+
+def test_a_whole_home_is_given_without_being_written(server, folder):
+    fetch_from_home("toy")
+    locks = folder.parents[1] / ".locks"
+    for lock in locks.iterdir():
+        lock.unlink()
+    locks.rmdir()
+    locks.write_bytes(b"")  # no lock can be made
+    assert fetch_from_home("toy") == folder
+
+
+def test_bytes_are_taken_as_they_are_sent(server, folder, monkeypatch):
+    """Some servers call a .gz file 'gzip-encoded': it must not be unpacked."""
+    packed = gzip.compress(b"text" * 99)
+    server.files["/a/x.gz"] = packed
+    server.headers["/a/x.gz"] = ("Content-Encoding", "x-gzip")
+    file = HomeFile(
+        url=f"{server.address}/a/x.gz",
+        size=len(packed),
+        sha256=hashlib.sha256(packed).hexdigest(),
+    )
+    monkeypatch.setitem(HOMES, "toy", replace(HOMES["toy"], files=(file,)))
+    fetch_from_home("toy")
+    assert kept(folder) == {"x.gz": packed}
+
+
+def test_no_more_is_taken_than_the_table_says(server, folder):
+    server.endless.add("/a/two.bin")
+    assert "127.0.0.1 sends more than 102,400 bytes" in complaint()
+    assert server.sent < 500 * 102_400
+    assert set(kept(folder)) == {"one.txt"}
+
+
+@pytest.mark.parametrize("to", ["http://[/x", "file:///etc/passwd", "/a/one.txt"])
+def test_a_file_that_is_said_to_be_nowhere_is_a_clear_error(server, folder, to):
+    server.moved["/a/one.txt"] = to
+    assert "127.0.0.1 cannot be asked (" in complaint()
+    assert kept(folder) == {}
+
+
+def test_a_full_disk_is_said_with_the_file_and_what_to_do(server, folder):
+    """The kernel itself stops the file at 50,000 bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(DataError) as caught:
+            fetch_from_home("toy", progress=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(caught.value).startswith(f"{folder / 'two.bin'}: the disk is full (")
+    assert str(caught.value).endswith("then run: unrolled data elsewhere toy")
+    assert set(kept(folder)) == {"one.txt"}
+
+
+def test_a_folder_in_the_place_of_a_file_is_said_plainly(server, folder):
+    (folder / "one.txt").mkdir(parents=True)
+    with pytest.raises(DataError, match=r"one.txt: it cannot be written \(Is a dir"):
+        fetch_from_home("toy", progress=False)
+
+
+def test_ctrl_c_promises_whole_files_only(server, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.data, "fetch_from_home", interrupted)
+    got = CliRunner().invoke(cli.app, ["data", "elsewhere", "toy"])
+    assert got.exit_code == 130
+    assert "Stopped. Whole files are kept" in got.stderr
+
+
+def test_verify_looks_here_too(server, folder):
+    fetch_from_home("toy")
+    got = CliRunner().invoke(cli.app, ["data", "verify"])
+    assert got.exit_code == 0
+    assert "elsewhere/toy/two.bin: right" in got.stdout
+    (folder / "two.bin").write_bytes(FILES["/a/two.bin"][:-1] + b"x")
+    got = CliRunner().invoke(cli.app, ["data", "verify"])
+    assert got.exit_code == 1
+    assert f"{folder / 'two.bin'}: its sha256 is" in got.stderr
+    assert "Run: unrolled data elsewhere toy" in got.stderr
 
 
 def complaint(name: str = "toy") -> str:
@@ -171,13 +271,9 @@ def test_a_wrong_second_file_leaves_the_first(server, folder):
 @pytest.mark.parametrize(
     ("status", "why", "remedy"),
     [
-        (404, "the server answers 404 Not Found", "The file may have moved"),
-        (403, "the server answers 403 Forbidden", "The file may have moved"),
-        (
-            503,
-            "the server answers 503 Service Unavailable",
-            "Try again later: what has arrived is kept",
-        ),
+        (404, "127.0.0.1 answers HTTP 404 Not Found", "The file may have moved"),
+        (403, "127.0.0.1 answers HTTP 403 Forbidden", "The file may have moved"),
+        (503, "127.0.0.1 answers HTTP 503 Service Unavailable", AGAIN),
     ],
 )
 def test_a_server_that_says_no_is_quoted(server, folder, status, why, remedy):
@@ -186,19 +282,16 @@ def test_a_server_that_says_no_is_quoted(server, folder, status, why, remedy):
     assert kept(folder) == {}
 
 
-AGAIN = "Look at your network or proxy and try again: what has arrived is kept"
-
-
 def test_a_download_that_breaks_off_leaves_nothing(server, folder):
     server.cut.add("/a/one.txt")
-    why = "no whole answer came (ChunkedEncodingError)"
+    why = "the connection to 127.0.0.1 was lost"
     assert complaint() == said(server, folder, "/a/one.txt", why, AGAIN)
     assert kept(folder) == {}
 
 
 def test_no_network_is_said_plainly(server, folder):
     server.stop()
-    why = "no whole answer came (ConnectionError)"
+    why = "no connection to 127.0.0.1, or it was lost"
     assert complaint() == said(server, folder, "/a/one.txt", why, AGAIN)
     assert kept(folder) == {}
 
@@ -213,7 +306,11 @@ def test_offline_refuses_before_anything_is_asked(server, folder, monkeypatch):
         "Unset it and try again",
     )
     assert server.asked == []
-    monkeypatch.setenv("UNROLLED_OFFLINE", "0")
+    assert not folder.exists()
+    monkeypatch.setenv("UNROLLED_OFFLINE", "perhaps")
+    with pytest.raises(ValueError, match=r"^UNROLLED_OFFLINE='perhaps' must be"):
+        fetch_from_home("toy")
+    monkeypatch.setenv("UNROLLED_OFFLINE", "off")
     fetch_from_home("toy")
     assert server.asked == list(FILES)
 
@@ -226,7 +323,7 @@ def test_only_http_is_spoken(folder, monkeypatch, tmp_path, scheme):
     file = HomeFile(url=f"{scheme}://{secret}", size=5, sha256=digest)
     home = Home(name="toy", files=(file,), licence="none", citation="us")
     monkeypatch.setitem(HOMES, "toy", home)
-    assert "no whole answer came (InvalidSchema)" in complaint()
+    assert "cannot be asked (InvalidSchema)" in complaint()
     assert kept(folder) == {}
 
 

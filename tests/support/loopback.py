@@ -11,12 +11,13 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -72,6 +73,11 @@ class Behaviour:
     digest: str | None = None  # what the page says of the files
     yanked: bool = False
     page: bytes | None = None  # instead of a proper one
+    page_headers: dict[str, str] = field(default_factory=dict)
+    location: str | None = None  # where it sends on who asks for a file
+    no_ranges: bool = False  # answers 416 to every range
+    length: str | None = None  # what it says for a length instead of the truth
+    reason: str | None = None  # the words after a status
     lengths: bool = True  # send Content-Length
     page_statuses: list[int] = field(default_factory=list)
     file_statuses: list[int] = field(default_factory=list)
@@ -107,14 +113,23 @@ class _Handler(BaseHTTPRequestHandler):
         status = do.page_statuses.pop(0) if do.page_statuses else 200
         if self.path != "/simple/tiny/":
             status = 404
-        self._answer(status, self._page() if status == 200 else b"", do.style)
+        body = self._page() if status == 200 else b""
+        self._answer(status, body, do.style, do.page_headers)
 
     def _is_welcome(self) -> bool:
         word = base64.b64encode(":".join(self.behaviour.login or ()).encode()).decode()
         return self.headers.get("Authorization") == f"Basic {word}"
 
-    def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
-        self.send_response(status)
+    def _answer(
+        self,
+        status: int,
+        body: bytes,
+        kind: str = "text/plain",
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.send_response(status, self.behaviour.reason)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -152,8 +167,12 @@ class _Handler(BaseHTTPRequestHandler):
         do = self.behaviour
         status = do.file_statuses.pop(0) if do.file_statuses else 200
         data = do.files.get(self.path.removeprefix("/files/"))
+        if do.location is not None:
+            return self._answer(302, b"", headers={"Location": do.location})
         if status != 200 or data is None:
             return self._answer(404 if data is None else status, b"")
+        if do.no_ranges and "Range" in self.headers:
+            return self._answer(416, b"")
         start = 0
         if do.ranges and (asked := self.headers.get("Range")):
             start = int(asked.removeprefix("bytes=").rstrip("-"))
@@ -166,9 +185,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(200)
         if do.encoding:
             self.send_header("Content-Encoding", do.encoding)
-        if do.lengths:
+        if do.lengths and not do.length:
             self.send_header("Content-Length", str(len(data) - start))
         else:
+            if do.length:
+                self.send_header("Content-Length", do.length)
             self.send_header("Connection", "close")
             self.close_connection = True
         self.end_headers()

@@ -1,16 +1,16 @@
-"""The command line: ``unrolled --help``."""
+"""The command line: ``unrolled --help``.
+
+torch takes seconds to load, so only the commands that need it import it.
+"""
 
 import os
 import platform
 from typing import Annotated
 
-import torch
 import typer
 
 import unrolled
 from unrolled.cli import data
-from unrolled.recipes.runner import load_recipe, recipe_names, run_recipe
-from unrolled.runtime import book_folder, pick_device
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,6 +30,10 @@ def info() -> None:
 
     Set UNROLLED_DEVICE to cpu, cuda, cuda:1 or mps to choose another device.
     """
+    import torch
+
+    from unrolled.runtime import book_folder, pick_device
+
     chosen = os.environ.get("UNROLLED_DEVICE")
     try:
         device, book = pick_device(), book_folder()
@@ -63,6 +67,8 @@ def run(
 
     Try: unrolled run flip_flop
     """
+    from unrolled.recipes.runner import load_recipe, recipe_names, run_recipe
+
     if names:
         typer.echo("\n".join(recipe_names()))
         return

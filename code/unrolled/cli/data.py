@@ -1,17 +1,21 @@
 """The command line of the data: ``unrolled data --help``."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Annotated
 
 import typer
 
-from unrolled.data.fetch.digests import fault, part_of
+from unrolled.data.fetch.audit import MISSING, look_at, look_elsewhere
 from unrolled.data.fetch.errors import DataError, UnreachableError
 from unrolled.data.fetch.homes import fetch_from_home
 from unrolled.data.fetch.homes_table import HOMES
+from unrolled.data.fetch.parts import part_of
+from unrolled.data.fetch.places import data_folder
 from unrolled.data.fetch.sources import SOURCES, Source
-from unrolled.data.fetch.store import data_folder, fetch, find_source, path_of
+from unrolled.data.fetch.store import fetch, find_source, path_of, unpack
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,18 +33,18 @@ Names = Annotated[
 
 
 @contextmanager
-def _plainly() -> Iterator[None]:
+def _plainly(kept: str = "What has come is kept") -> Iterator[None]:
     """Say what is wrong on stderr, without a traceback."""
     try:
         yield
+    except BrokenPipeError:  # nobody reads on; typer is quiet about it
+        raise
     except (DataError, ValueError, OSError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        typer.echo(
-            "\nStopped. What has come is kept: the same command goes on from there.",
-            err=True,
-        )
+        note = f"\nStopped. {kept}: the same command goes on from there."
+        typer.echo(note, err=True)
         raise typer.Exit(130) from None
 
 
@@ -60,15 +64,36 @@ def _state(source: Source) -> str:
 @app.command("list")
 def show() -> None:
     """List the sources: name, size, whether fetched, licence."""
-    line = "{:12} {:>9}  {:7}  {}".format
-    typer.echo(line("name", "size", "fetched", "licence"))
-    for source in SOURCES.values():
-        size, state = _megabytes(source.size), _state(source)
-        typer.echo(line(source.name, size, state, source.licence))
-    total = sum(source.size for source in SOURCES.values())
-    n_here = sum(_state(source) == "yes" for source in SOURCES.values())
-    words = f"{n_here} of {len(SOURCES)} fetched, in {data_folder()}"
-    typer.echo(line("total", _megabytes(total), "", words))
+    with _plainly():
+        line = "{:12} {:>9}  {:7}  {}".format
+        typer.echo(line("name", "size", "fetched", "licence"))
+        states = {source.name: _state(source) for source in SOURCES.values()}
+        for source in SOURCES.values():
+            size, state = _megabytes(source.size), states[source.name]
+            typer.echo(line(source.name, size, state, source.licence))
+        total = sum(source.size for source in SOURCES.values())
+        n_here = sum(state == "yes" for state in states.values())
+        words = f"{n_here} of {len(SOURCES)} fetched, in {data_folder()}"
+        typer.echo(line("total", _megabytes(total), "", words))
+
+
+def _get(source: Source, failures: list[str]) -> None:
+    """Fetch and unpack a source; note what fails and go on, if an index answers."""
+    before = len(failures)
+    for archive in source.archives:
+        try:
+            done = "fetched" if fetch(source.name, archive) else "already here"
+        except UnreachableError:
+            raise
+        except DataError as error:
+            failures.append(str(error))
+        else:
+            typer.echo(f"{source.name:12} {archive.filename}: {done}")
+    try:
+        for member in source.unpacked if len(failures) == before else ():
+            unpack(source.name, member)
+    except DataError as error:
+        failures.append(str(error))
 
 
 @app.command("fetch")
@@ -77,6 +102,9 @@ def get(
     everything: Annotated[bool, typer.Option("--all", help="Every source.")] = False,
 ) -> None:
     """Fetch sources, each once; an interrupted fetch goes on where it stopped.
+
+    What a chapter needs as a file is unpacked too, so that the folder is complete and
+    can be shared: nobody who reads from it writes into it.
 
     Try: unrolled data fetch kjv
     """
@@ -90,16 +118,10 @@ def get(
             )
         failures: list[str] = []
         for source in _chosen(None if everything else names):
-            for archive in source.archives:
-                try:
-                    new = fetch(source.name, archive)
-                except UnreachableError as error:
-                    raise DataError("\n".join([*failures, str(error)])) from None
-                except DataError as error:
-                    failures.append(str(error))
-                else:
-                    done = "fetched" if new else "already here"
-                    typer.echo(f"{source.name:12} {archive.filename}: {done}")
+            try:
+                _get(source, failures)
+            except UnreachableError as error:
+                raise DataError("\n".join([*failures, str(error)])) from None
         if failures:
             raise DataError("\n".join(failures))
 
@@ -108,27 +130,25 @@ def get(
 def verify(names: Names = None) -> None:
     """Hash the files that are here, and say which are not as they should be.
 
-    Without a name it looks at all that is fetched; a source that is named must be
-    complete. It never uses the network.
+    Without a name it looks at all that is fetched, unpacked or from elsewhere; a source
+    that is named must be complete. It never uses the network.
     """
     with _plainly():
+        findings = [look_at(source) for source in _chosen(names)]
+        findings += [] if names else [look_elsewhere()]
         wrong = 0
-        for source in _chosen(names):
-            for archive in source.archives:
-                path, again = path_of(archive), f"unrolled data fetch {source.name}"
-                if part_of(path).exists():
-                    typer.echo(f"{part_of(path)}: unfinished. To go on: {again}")
-                if path.exists():
-                    why = fault(archive, path)
-                else:
-                    why = "it is missing" if names else None
-                if why:
-                    wrong += 1
-                    typer.echo(f"{path}: {why}. Run: {again}", err=True)
-                elif path.exists():
-                    typer.echo(f"{source.name:12} {archive.filename}: right")
-                else:
-                    typer.echo(f"{source.name:12} {archive.filename}: not fetched")
+        for found in chain.from_iterable(findings):
+            part = part_of(found.path)
+            if os.path.lexists(part):
+                typer.echo(f"{part}: unfinished. To go on: {found.again}")
+            file = found.path.relative_to(data_folder())
+            if found.fault is None:
+                typer.echo(f"{found.name:12} {file}: right")
+            elif found.fault == MISSING and not names:
+                typer.echo(f"{found.name:12} {file}: not fetched")
+            else:
+                wrong += 1
+                typer.echo(f"{found.path}: {found.fault}. Run: {found.again}", err=True)
         if wrong:
             raise DataError(f"{wrong} wrong")
 
@@ -158,7 +178,7 @@ def elsewhere(
 
     Try: unrolled data elsewhere tiny_shakespeare
     """
-    with _plainly():
+    with _plainly(kept="Whole files are kept"):
         if name:
             typer.echo(f"{name} is in {fetch_from_home(name)}")
             return

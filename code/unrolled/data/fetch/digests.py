@@ -1,23 +1,27 @@
-"""Whether a file is the archive of our table, or on the way to be."""
+"""Whether a file is the one of our tables."""
 
 import hashlib
 from pathlib import Path
 
+from unrolled.data.fetch.homes_table import HomeFile
 from unrolled.data.fetch.pins import Archive
 
 
-def fault(archive: Archive, path: Path) -> str | None:
-    """Return what tells a file from the archive: None if it is the archive."""
+def fault(pin: Archive | HomeFile, path: Path) -> str | None:
+    """Return what tells a file from the one that is pinned: None if it is that one."""
     size = path.stat().st_size
-    if size != archive.size:
-        return f"it has {size:,} bytes, not {archive.size:,}"
+    if size != pin.size:
+        return f"it has {size:,} bytes, not {pin.size:,}"
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != archive.sha256:
-        return f"its sha256 is {digest[:8]}..., not {archive.sha256[:8]}..."
+    if digest != pin.sha256:
+        return f"its sha256 is {digest[:8]}..., not {pin.sha256[:8]}..."
     return None
 
 
-def part_of(path: Path) -> Path:
-    """Return where the unfinished archive lies."""
-    return path.with_name(path.name + ".part")
+def is_right(pin: Archive | HomeFile, path: Path) -> bool:
+    """Tell whether a file is here, can be read, and is the one that is pinned."""
+    try:
+        return fault(pin, path) is None
+    except OSError:
+        return False

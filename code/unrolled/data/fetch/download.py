@@ -1,4 +1,4 @@
-"""One archive, from the user's index into a file, whole and as our table knows it.
+"""One archive, from where the user's pip looks into a file, as our table knows it.
 
 The bytes go to ``FILE.part``, which stays when we are interrupted: the next run goes on
 where it ends. Only a part with the right digest gets the archive's name, in one step.
@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -18,38 +19,39 @@ from urllib.parse import urlsplit
 import requests
 from tqdm.auto import tqdm
 
-from unrolled.data.fetch.digests import fault, part_of
+from unrolled.data.fetch.digests import fault
 from unrolled.data.fetch.errors import DataError, UnreachableError
-from unrolled.data.fetch.index import (
-    Index,
+from unrolled.data.fetch.index import Index, indexes, locate
+from unrolled.data.fetch.local import copy, local_files
+from unrolled.data.fetch.parts import clear_way, open_part, part_of, size_of
+from unrolled.data.fetch.pins import Archive
+from unrolled.data.fetch.web import (
     LostError,
+    SilentError,
     UnavailableError,
     check_status,
-    indexes,
-    locate,
     network,
+    pieces,
+    plain,
 )
-from unrolled.data.fetch.pins import Archive
 
 _T = TypeVar("_T")
-_PIECE = 1 << 16
 _PAUSES = (0.5, 1.0, 2.0)  # seconds before each new try
 _GAIN = 1 << 20  # a lost connection that brought this much is no failed try
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
 def _persist(work: Callable[[], _T], gained: Callable[[], int]) -> _T:
-    """Work until it is done, starting anew a few times when the connection is lost."""
-    failed = 0
+    """Work until it is done, starting anew a few times when the connection is lost.
+
+    What was gained before and has to be fetched once more is no gain.
+    """
+    failed, best = 0, gained()
     while True:
-        before = gained()
         try:
             return work()
         except LostError:
-            failed = 0 if gained() - before >= _GAIN else failed + 1
+            failed = 0 if gained() - best >= _GAIN else failed + 1
+            best = max(best, gained())
             if failed > len(_PAUSES):
                 raise
             time.sleep(_PAUSES[max(failed, 1) - 1])
@@ -65,27 +67,16 @@ def _start(response: requests.Response, have: int, archive: Archive) -> int | No
         return None
     check_status(response)
     length = response.headers.get("Content-Length", "")
-    if length.isdigit() and int(length) != archive.size:
+    if re.fullmatch(r"[0-9]{1,18}", length) and int(length) != archive.size:
         raise UnavailableError(
             f"the server has a file of {int(length):,} bytes, not {archive.size:,}"
         )
     return 0
 
 
-def _pieces(response: requests.Response, host: str) -> Iterator[bytes]:
-    """Yield an answer piece by piece, as it was sent."""
-    pieces = response.raw.stream(_PIECE, decode_content=False)
-    while True:
-        with network(host):
-            piece = next(pieces, b"")
-        if not piece:
-            return
-        yield piece
-
-
 def _go_on(index: Index, address: str, archive: Archive, part: Path, bar: tqdm) -> None:
     """Ask for what the part lacks and add it, as far as the connection holds."""
-    have = _size(part)
+    have = size_of(part)
     host = urlsplit(address).hostname or ""
     headers = {"Range": f"bytes={have}-"} if have else {}
     with network(host):
@@ -98,10 +89,10 @@ def _go_on(index: Index, address: str, archive: Archive, part: Path, bar: tqdm) 
             part.unlink(missing_ok=True)
             raise LostError(f"{host} cannot go on from byte {have:,}")
         bar.update(start - bar.n)
-        with part.open("r+b" if have else "wb") as file:
+        with open_part(part) as file:
             file.seek(start)
             file.truncate()
-            for piece in _pieces(response, host):
+            for piece in pieces(response, host):
                 if file.tell() + len(piece) > archive.size:
                     file.truncate(0)
                     raise UnavailableError(
@@ -117,14 +108,14 @@ def _go_on(index: Index, address: str, archive: Archive, part: Path, bar: tqdm) 
 
 def _fill(index: Index, address: str, archive: Archive, part: Path) -> None:
     """Complete the part."""
-    if _size(part) == archive.size:
+    if size_of(part) == archive.size:
         return
     with tqdm(
         total=archive.size, desc=archive.filename, unit="B", unit_scale=True
     ) as bar:
         _persist(
             lambda: _go_on(index, address, archive, part, bar),
-            gained=lambda: _size(part),
+            gained=lambda: size_of(part),
         )
 
 
@@ -135,8 +126,11 @@ def _from_index(index: Index, archive: Archive, part: Path) -> None:
         note = f"{archive.filename} was withdrawn by its makers; the book still uses it"
         tqdm.write(note, file=sys.stderr)
     while True:
-        old = _size(part)
-        _fill(index, entry.url, archive, part)
+        old = size_of(part)
+        try:
+            _fill(index, entry.url, archive, part)
+        except SilentError as silence:  # but the index did answer
+            raise LostError(str(silence)) from None
         why = fault(archive, part)
         if why is None:
             return
@@ -148,9 +142,17 @@ def _from_index(index: Index, archive: Archive, part: Path) -> None:
 
 def _check_space(archive: Archive, part: Path) -> None:
     """Refuse to begin what the disk cannot hold."""
-    lacking, free = archive.size - _size(part), shutil.disk_usage(part.parent).free
+    lacking, free = archive.size - size_of(part), shutil.disk_usage(part.parent).free
     if lacking > free:
         raise OSError(errno.ENOSPC, f"{lacking:,} bytes needed, {free:,} free")
+
+
+def _ways(archive: Archive, part: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield what can be tried, each with what messages call it; the nearest first."""
+    for file in local_files(archive):
+        yield str(file), partial(copy, file, archive, part)
+    for index in indexes():
+        yield index.shown, partial(_from_index, index, archive, part)
 
 
 def download(archive: Archive, target: Path, *, again: str) -> None:
@@ -161,22 +163,24 @@ def download(archive: Archive, target: Path, *, again: str) -> None:
         UnreachableError: No index answers.
         OSError: The disk does not take it.
     """
-    part, failures, answered = part_of(target), [], False
+    part, failures, silent = part_of(target), [], True
+    clear_way(part)
     _check_space(archive, part)
-    for index in indexes():
+    for name, get in _ways(archive, part):
         try:
-            _from_index(index, archive, part)
+            get()
         except (LostError, UnavailableError) as failure:
-            failures.append(f"{index.address}: {failure}")
-            answered = answered or isinstance(failure, UnavailableError)
+            failures.append(plain(f"{name}: {failure}"))
+            silent = silent and isinstance(failure, SilentError)
         else:
             os.replace(part, target)
             return
     why = "; ".join(failures) or "pip's settings leave no index to ask on the web"
-    kept = f" {_size(part):,} bytes of it are kept." if _size(part) else ""
+    kept = f" {size_of(part):,} bytes of it are kept." if size_of(part) else ""
     if not kept:
         part.unlink(missing_ok=True)
-    kind = DataError if answered or not failures else UnreachableError
+    kind = UnreachableError if failures and silent else DataError
     raise kind(
-        f"{archive.filename} cannot be fetched: {why}.{kept} To try again: {again}"
+        f"{archive.filename} cannot be fetched: {why}.{kept} Put it into "
+        f"{target.parent} by hand, or try again: {again}"
     )

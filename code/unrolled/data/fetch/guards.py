@@ -21,9 +21,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def refusal(label: str, member: str, why: str) -> DataError:
-    """Return the error that names the archive, the member and the reason."""
+    """Return the error that names the archive, the member, the reason and a way."""
     what = f"{label}: member {member!r}" if member else label
-    return DataError(f"{what} {why}; the archive is refused")
+    return DataError(
+        f"{what} {why}; the archive is refused. To check it: unrolled data verify"
+    )
 
 
 class Allowance:

@@ -5,18 +5,28 @@ No chapter needs them and nothing calls `fetch_from_home` by itself: the reader 
 sha256, and lie in a folder of their own, so that a second call needs no network.
 """
 
-import hashlib
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pooch
-from filelock import FileLock
-from requests.exceptions import HTTPError, RequestException
+import requests
 from tqdm.auto import tqdm
 
+from unrolled.data.fetch.digests import is_right
 from unrolled.data.fetch.errors import DataError
 from unrolled.data.fetch.homes_table import HOMES, Home, HomeFile
-from unrolled.data.fetch.store import data_folder
+from unrolled.data.fetch.places import data_folder, is_offline, writing
+from unrolled.data.fetch.web import (
+    LostError,
+    UnavailableError,
+    check_status,
+    network,
+    pieces,
+    plain,
+)
 
 TIMEOUT = 30  # seconds of silence from a server, not of the whole download
 
@@ -48,11 +58,15 @@ def fetch_from_home(name: str, *, progress: bool = True) -> Path:
     ``name`` is a key of `HOMES`. ``UNROLLED_OFFLINE=1`` forbids all downloads.
     """
     home, folder = _home(name), home_folder(name)
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_suffix(".lock")):
-        _sweep(folder, home)
-        for file in home.files:
-            if not _is_intact(folder / file.filename, file):
+    for file in home.files:
+        target = folder / file.filename
+        if is_right(file, target):
+            continue
+        if is_offline():
+            why = "UNROLLED_OFFLINE forbids downloads"
+            raise _error(home, file, folder, why, "Unset it and try again")
+        with writing(target, f"unrolled data elsewhere {name}"):
+            if not is_right(file, target):  # else another process was at it
                 _download(home, file, folder, progress=progress)
     return folder
 
@@ -67,62 +81,63 @@ def _megabytes(home: Home) -> str:
     return f"{home.size / 1e6:.1f} MB"
 
 
-def _sweep(folder: Path, home: Home) -> None:
-    """Remove what a killed download left; the lock says that nobody is writing it."""
-    known = {file.filename for file in home.files}
-    for path in folder.iterdir():
-        if path.name not in known:
-            path.unlink()
-
-
-def _is_intact(path: Path, file: HomeFile) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
-
-
 def _download(home: Home, file: HomeFile, folder: Path, *, progress: bool) -> None:
-    """Download one file to a temporary name, and rename it once its digest is right."""
-    if os.environ.get("UNROLLED_OFFLINE", "0") not in ("", "0"):
-        why, remedy = "UNROLLED_OFFLINE forbids downloads", "Unset it and try again"
-        raise HomeError(_message(home, file, folder, why, remedy))
-    looks = {"desc": file.filename, "unit": "B", "unit_scale": True}
+    """Download one file in a folder of its own, and move it out once it is right."""
+    scratch = folder / f".{file.filename}.tmp"
+    if scratch.exists():  # a killed download left it; we hold the lock
+        shutil.rmtree(scratch)
     try:
-        with tqdm(total=file.size, disable=not progress, **looks) as bar:
-            pooch.retrieve(
-                file.url,
-                known_hash=f"sha256:{file.sha256}",
-                fname=file.filename,
-                path=folder,
-                # named, so that no other protocol is ever spoken
-                downloader=pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT),
-            )
-    except (RequestException, ValueError) as error:
-        if isinstance(error, HTTPError) and error.response is not None:
-            error.response.close()  # pooch leaves the connection of a refusal open
-        why, remedy = _reason(error)
-        raise HomeError(_message(home, file, folder, why, remedy)) from error
+        pooch.retrieve(
+            file.url,
+            known_hash=f"sha256:{file.sha256}",
+            fname=file.filename,
+            path=scratch,
+            downloader=_stream(file, progress=progress),
+        )
+        os.replace(scratch / file.filename, folder / file.filename)
+    except LostError as error:
+        remedy = "Look at your network or proxy, or try later: whole files are kept"
+        raise _error(home, file, folder, str(error), remedy) from error
+    except UnavailableError as error:
+        remedy = "The file may have moved"
+        raise _error(home, file, folder, str(error), remedy) from error
+    except ValueError as error:
+        why = "what came has another sha256, and is deleted"
+        remedy = "Try again; if it stays so, the home has changed the file"
+        raise _error(home, file, folder, why, remedy) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _reason(error: RequestException | ValueError) -> tuple[str, str]:
-    """Return why a download failed, and what the reader can do about it."""
-    again = "Look at your network or proxy and try again: what has arrived is kept"
-    if isinstance(error, HTTPError) and error.response is not None:
-        status = error.response.status_code
-        answer = f"the server answers {status} {error.response.reason}"
-        later = "Try again later: what has arrived is kept"
-        return answer, later if status >= 500 else "The file may have moved"
-    if isinstance(error, RequestException):
-        return f"no whole answer came ({type(error).__name__})", again
-    changed = "Try again; if it stays so, the home has changed the file"
-    return "what came has another sha256, and is deleted", changed
+def _stream(file: HomeFile, *, progress: bool) -> Callable[[str, str, object], None]:
+    """Return a downloader for pooch that takes the bytes as sent, and not too many."""
+
+    def download(url: str, output: str, _: object) -> None:
+        host = urlsplit(url).hostname or ""
+        headers = {"Accept-Encoding": "identity"}
+        with network(host):
+            response = requests.get(url, stream=True, timeout=TIMEOUT, headers=headers)
+        looks = {"desc": file.filename, "unit": "B", "unit_scale": True}
+        bar = tqdm(total=file.size, disable=not progress, **looks)
+        with response, open(output, "wb") as out, bar:
+            check_status(response)
+            for piece in pieces(response, host):
+                if out.tell() + len(piece) > file.size:
+                    raise UnavailableError(
+                        f"{host} sends more than {file.size:,} bytes"
+                    )
+                out.write(piece)
+                bar.update(len(piece))
+
+    return download
 
 
-def _message(home: Home, file: HomeFile, folder: Path, why: str, remedy: str) -> str:
+def _error(
+    home: Home, file: HomeFile, folder: Path, why: str, remedy: str
+) -> HomeError:
     """Say which file, from where, why, that the book can do without, what to do."""
-    return (
-        f"{home.name}: {file.filename} could not be had from {file.url}: {why}. The "
-        f"book never needs it. {remedy}. A copy from elsewhere will do as "
+    return HomeError(
+        f"{home.name}: {file.filename} could not be had from {file.url}: {plain(why)}. "
+        f"The book never needs it. {remedy}. A copy from elsewhere will do as "
         f"{folder / file.filename}, if its sha256 is {file.sha256}"
     )

@@ -1,34 +1,34 @@
 """The user's package index: where a file of the table is to be had.
 
 An address may carry a name and a password. They are taken off it at once and sent to
-that host only, so that no message and no other host can see them.
+that place only, so that no message and no other host can see them. A path may be secret
+too: messages name scheme and host, and no more.
 """
 
+import json
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import pypi_simple
 import requests
-import urllib3
-from requests.adapters import HTTPAdapter
-from requests.auth import AuthBase, HTTPBasicAuth
+from requests.auth import HTTPBasicAuth
 
 from unrolled.data.fetch.pins import Archive
 from unrolled.data.fetch.settings import Settings, read_settings
+from unrolled.data.fetch.web import (
+    OnlyThere,
+    Trusting,
+    UnavailableError,
+    check_status,
+    network,
+    pieces,
+)
 
-_WEB = ("https://", "http://")
-
-
-class UnavailableError(Exception):
-    """This index does not give the file; another might."""
-
-
-class LostError(Exception):
-    """The connection failed; the same question may be answered in a moment."""
+_PAGE = 64 << 20  # bytes of a page; the longest pages of real projects have a few MB
+_JSON = "application/vnd.pypi.simple.v1+json"
+_HTML = ("application/vnd.pypi.simple.v1+html", "text/html")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,25 +40,10 @@ class Index:
     session: requests.Session
     timeout: float
 
-
-class _OnlyThere(AuthBase):
-    """Name and password for one host, and for no other that it links to."""
-
-    def __init__(self, host: str, auth: HTTPBasicAuth) -> None:
-        self.host, self.auth = host, auth
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        there = urlsplit(request.url or "").netloc == self.host
-        return self.auth(request) if there else request
-
-
-class _Trusting(HTTPAdapter):
-    """An adapter for hosts that the user trusts without a certificate."""
-
-    def send(self, *args: Any, **kwargs: Any) -> requests.Response:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)
-            return super().send(*args, **kwargs | {"verify": False})
+    @property
+    def shown(self) -> str:
+        """Return what messages call it."""
+        return f"{urlsplit(self.address).scheme}://{self.host}/..."
 
 
 def _session(settings: Settings) -> requests.Session:
@@ -73,19 +58,17 @@ def _session(settings: Settings) -> requests.Session:
     if settings.proxy:
         session.proxies = {"http": settings.proxy, "https": settings.proxy}
         session.trust_env = False  # else the environment's proxy would win
-    for host in settings.trusted_hosts:
-        session.mount(f"https://{host}/", _Trusting())
-        if ":" not in host:
-            session.mount(f"https://{host}:", _Trusting())
+    session.mount("https://", Trusting(settings.trusted_hosts))
     return session
 
 
 def _is_web(address: str) -> bool:
     """Tell whether an address is one that we can ask."""
     try:
-        return address.startswith(_WEB) and bool(urlsplit(address).hostname)
+        parts = urlsplit(address)
     except ValueError:
         return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _index(address: str, settings: Settings) -> Index:
@@ -94,12 +77,12 @@ def _index(address: str, settings: Settings) -> Index:
     if not _is_web(address) or parts.port == 0 or "@" in parts.path:
         raise ValueError("this is no address on the web")
     host = parts.netloc.rpartition("@")[2]
+    bare = urlunsplit((parts.scheme, host, parts.path, "", ""))
     session = _session(settings)
     if parts.username is not None:
         name, password = unquote(parts.username), unquote(parts.password or "")
         auth = HTTPBasicAuth(name.encode(), password.encode())
-        session.auth = _OnlyThere(host, auth)
-    bare = urlunsplit((parts.scheme, host, parts.path, "", ""))
+        session.auth = OnlyThere(bare, auth)
     return Index(address=bare, host=host, session=session, timeout=settings.timeout)
 
 
@@ -118,63 +101,55 @@ def indexes() -> Iterator[Index]:
             yield index
 
 
-def check_status(response: requests.Response) -> None:
-    """Tell an error that may pass from one that will not."""
-    status = response.status_code
-    said = f"{urlsplit(response.url).hostname} answers HTTP {status} {response.reason}"
-    if status in (408, 425, 429) or status >= 500:
-        raise LostError(said)
-    if status >= 400:
-        raise UnavailableError(said)
-
-
-@contextmanager
-def network(host: str) -> Iterator[None]:
-    """Turn what goes wrong on the way into plain words, without any address."""
-    try:
-        yield
-    except requests.exceptions.HTTPError as error:
-        if error.response is not None:
-            check_status(error.response)
-        raise
-    except requests.exceptions.SSLError:
-        raise UnavailableError(
-            f"the certificate of {host} is not trusted here"
-        ) from None
-    except requests.exceptions.ProxyError:
-        raise LostError(f"the proxy does not let us through to {host}") from None
-    except (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError):
-        raise LostError(f"{host} does not answer in time") from None
-    except (
-        requests.exceptions.ConnectionError,
-        requests.exceptions.ChunkedEncodingError,
-        urllib3.exceptions.HTTPError,
-    ):
-        raise LostError(f"no connection to {host}, or it was lost") from None
-    except requests.exceptions.RequestException as error:
-        kind = type(error).__name__
-        raise UnavailableError(f"{host} cannot be asked ({kind})") from None
+def _answer(index: Index, project: str) -> tuple[str, str, bytes]:
+    """Return the address, the kind and the bytes of an index's page of a project."""
+    client = pypi_simple.PyPISimple(index.address, session=index.session)
+    with network(index.host):
+        response = index.session.get(
+            client.get_project_url(project),
+            headers={"Accept": pypi_simple.ACCEPT_ANY},
+            timeout=index.timeout,
+            stream=True,
+        )
+    with response:
+        if response.status_code == 404:
+            raise UnavailableError(f"{index.host} has no project {project}")
+        check_status(response)
+        body = bytearray()
+        for piece in pieces(response, index.host, decode=True):
+            body += piece
+            if len(body) > _PAGE:
+                raise UnavailableError(
+                    f"the page of {project} at {index.host} is longer than "
+                    f"{_PAGE:,} bytes"
+                )
+        kind = response.headers.get("Content-Type", "text/html").partition(";")[0]
+        return response.url, kind.strip().lower(), bytes(body)
 
 
 def _page(index: Index, project: str) -> pypi_simple.ProjectPage:
     """Return an index's page of a project, be it JSON or HTML."""
-    client = pypi_simple.PyPISimple(index.address, session=index.session)
+    address, kind, body = _answer(index, project)
     try:
-        with network(index.host), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", pypi_simple.UnexpectedRepoVersionWarning)
-            return client.get_project_page(project, timeout=index.timeout)
-    except pypi_simple.NoSuchProjectError:
-        raise UnavailableError(f"{index.host} has no project {project}") from None
+            if kind == _JSON:
+                return pypi_simple.ProjectPage.from_json_data(json.loads(body), address)
+            if kind in _HTML:
+                return pypi_simple.ProjectPage.from_html(project, body, address)
+        why = f"it is of the kind {kind!r}"
     except (
         pypi_simple.UnsupportedRepoVersionError,
         ValueError,
-        KeyError,
+        LookupError,
         TypeError,
+        AttributeError,
+        RecursionError,
     ) as error:
-        kind = type(error).__name__
-        raise UnavailableError(
-            f"the page of {project} at {index.host} cannot be read ({kind})"
-        ) from None
+        why = type(error).__name__
+    raise UnavailableError(
+        f"the page of {project} at {index.host} cannot be read ({why})"
+    )
 
 
 def locate(index: Index, archive: Archive) -> pypi_simple.DistributionPackage:

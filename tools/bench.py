@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from bench_batches import batch_cases
 from bench_tokens import token_cases
-from unrolled.layers.unroll import RNN
+from unrolled.layers.stacks import RNN
 from unrolled.models.numpy_rnn import NumpyRNN
 
 OUT = Path(__file__).resolve().parents[1] / "_build" / "bench.json"

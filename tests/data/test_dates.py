@@ -1,18 +1,19 @@
 """Dates across languages: babel writes the same, and every part meets its like."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from babel.dates import format_date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unrolled.data.made.dates import ISO, LENGTHS, convert, dates, write
+from unrolled.data.made.dates import ISO, LENGTHS, convert, dates, days_of, key, write
 from unrolled.data.made.draws import stream
 from unrolled.data.splits import PARTS, part_of
 from unrolled.runtime import generator
 
 LOCALES = "en en_GB de fr hu ja es it pl fi cs da sv pt nl ru zh ko".split()
+SPANS = {"train": (1918, 1921), "validation": (2018, 2021), "test": (2018, 2021)}
 STYLES = [(locale, length) for locale in LOCALES for length in LENGTHS]
 
 
@@ -69,8 +70,31 @@ def test_the_numbers_aligned_with_iso_are_the_dates_own():
 @pytest.mark.parametrize("part", PARTS)
 def test_a_day_is_of_one_part_whatever_its_style(part):
     rows = dates(300, part=part, years=(1999, 2001), generator=generator(2))
-    assert {part_of(row.date.isoformat()) for row in rows} == {part}
+    assert {part_of(key(row.date)) for row in rows} == {part}
     assert {row.date.year for row in rows} == {1999, 2000, 2001}
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_no_source_of_one_part_is_a_source_of_another_even_without_a_century(locale):
+    style = (locale, "short")
+    texts = {
+        part: {format_date(day, "short", locale=locale) for day in days_of(part, *span)}
+        for part, span in SPANS.items()
+    }
+    assert all(texts.values())
+    assert not texts["train"] & texts["test"]
+    assert not texts["train"] & texts["validation"]
+    assert not texts["test"] & texts["validation"]
+    rows = dates(20, sources=[style], years=(1918, 1921), generator=generator(4))
+    assert {row.source_text for row in rows} <= texts["train"]
+
+
+def test_a_day_and_the_same_a_century_later_are_of_one_part_and_a_year_later_need_not():
+    days = [date(1900, 3, 1) + timedelta(n) for n in range(3000)]
+    assert all(key(day) == key(day.replace(year=day.year + 100)) for day in days)
+    assert len({key(day) for day in days}) == 3000
+    shares = [len(days_of(part, 1900, 2099)) / 73_049 for part in PARTS]
+    assert shares == pytest.approx([0.8, 0.1, 0.1], abs=0.01)
 
 
 def test_the_same_seed_draws_the_same_and_a_stream_goes_on():

@@ -13,7 +13,11 @@ PARTS = ("train", "validation", "test")
 
 
 def joined(name):
-    return np.concatenate([getattr(getattr(digits(), part), name) for part in PARTS])
+    """Return an array of all parts in the order of the file, form by form."""
+    parts = [getattr(digits(), part) for part in PARTS]
+    forms = np.concatenate([part.forms for part in parts])
+    values = np.concatenate([getattr(part, name) for part in parts])
+    return values[np.argsort(forms, kind="stable")]
 
 
 def edits(one, other):
@@ -37,9 +41,10 @@ def test_images_and_labels_are_the_files_in_sixteenths():
 
 def test_every_part_has_whole_forms_and_every_digit_alike():
     forms = [set(getattr(digits(), part).forms.tolist()) for part in PARTS]
-    assert forms == [set(range(9)), {9, 10}, {11, 12, 13}]
-    assert [len(getattr(digits(), part)) for part in PARTS] == [1157, 258, 382]
+    assert forms == [set(range(14)) - {0, 1, 8, 13}, {0, 1}, {8, 13}]
+    assert [len(getattr(digits(), part)) for part in PARTS] == [1283, 256, 258]
     for part in PARTS:
+        assert (np.diff(getattr(digits(), part).forms) >= 0).all()
         counts = np.bincount(getattr(digits(), part).labels, minlength=10)
         assert counts.min() >= 0.8 * counts.max() > 0
 
@@ -75,22 +80,55 @@ def test_a_neighbour_of_ones_own_form_flatters():
 def test_nobody_can_change_what_all_share():
     with pytest.raises(ValueError, match="read-only"):
         digits().train.images[0, 0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        digits().test.labels[0] = 1
 
 
-def test_forms_that_may_be_of_one_hand_are_in_one_part():
+def likeliest_pairs(n):
+    """Return the first n pairs of forms by each of the docstring's three measures."""
     images, labels, forms = map(joined, ("images", "labels", "forms"))
-    means = [
-        np.stack([images[(forms == f) & (labels == d)].mean(0) for d in range(10)])
-        for f in range(14)
-    ]
-    apart = {
-        (a, b): np.linalg.norm((means[a] - means[b]).reshape(10, -1), axis=1).mean()
-        for a, b in combinations(range(14), 2)
+    x = images.reshape(1797, 64).astype(float)
+    means = np.stack(
+        [
+            [x[(forms == f) & (labels == d)].mean(0) for d in range(10)]
+            for f in range(14)
+        ]
+    )
+    pairs = list(combinations(range(14), 2))
+    near = {
+        (a, b): -np.linalg.norm(means[a] - means[b], axis=1).mean() for a, b in pairs
     }
-    nearest = sorted(apart, key=apart.get)[:3]
-    assert nearest == [(9, 10), (2, 6), (0, 1)]
-    parts = [set(getattr(digits(), part).forms.tolist()) for part in PARTS]
-    assert all(any({a, b} <= part for part in parts) for a, b in nearest)
+
+    far = (x**2).sum(1)[:, None] + (x**2).sum(1) - 2 * x @ x.T
+    far[forms[:, None] == forms] = np.inf
+    neighbours = forms[far.argmin(1)]
+    share = np.array(
+        [[(neighbours[forms == a] == b).mean() for b in range(14)] for a in range(14)]
+    )
+    mutual = {(a, b): share[a, b] + share[b, a] for a, b in pairs}
+
+    style = (means - means.mean(0)).reshape(14, -1)
+    style /= np.linalg.norm(style, axis=1, keepdims=True)
+    alike = {(a, b): style[a] @ style[b] for a, b in pairs}
+    return [
+        sorted(pairs, key=measure.get, reverse=True)[:n]
+        for measure in (near, mutual, alike)
+    ]
+
+
+def test_forms_that_may_be_of_one_hand_are_in_one_part_and_only_so():
+    first = likeliest_pairs(5)
+    assert [ranking[0] for ranking in first] == [(9, 10), (7, 11), (3, 11)]
+    likely = set().union(*first)
+    held_out = [set(forms) for n in (2, 3) for forms in combinations(range(14), n)]
+    whole = [
+        forms
+        for forms in held_out  # no likely pair has one form here, the other elsewhere
+        if all(len(forms & {a, b}) != 1 for a, b in likely)
+    ]
+    divisions = [(a, b) for a, b in combinations(whole, 2) if not a & b]
+    assert divisions == [({0, 1}, {8, 13})]
+    assert (module.VALIDATION, module.TEST) == ((0, 1), (8, 13))
 
 
 @pytest.mark.parametrize(("name", "value"), [("N_IMAGES", 5), ("N_LEVELS", 15)])

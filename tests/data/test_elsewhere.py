@@ -270,7 +270,7 @@ def test_bert_has_the_names_of_pytorch(move_home):
     move_home("bert", bert_files())
     model = bert()
     assert model.config["hidden_size"] == 4
-    assert model.vocabulary == ("[PAD]", "[UNK]", "the", "##s", "li\u2028ne")
+    assert model.tokens == ("[PAD]", "[UNK]", "the", "##s", "li\u2028ne")
     assert model.merges == ()
     output = "bert.encoder.layer.0.attention.output.LayerNorm"
     assert torch.equal(model.weights[f"{output}.weight"], torch.full((4,), 2.0))
@@ -286,7 +286,7 @@ def test_gpt2_comes_without_its_masks_and_with_its_merges(move_home):
     move_home("gpt2", gpt2_files())
     model = gpt2()
     assert model.config["n_layer"] == 1
-    assert model.vocabulary == ("!", "t", "Ġt")
+    assert model.tokens == ("!", "t", "Ġt")
     assert model.merges == (("Ġ", "t"), ("h", "e"), ("#", "#"))
     assert sorted(model.weights) == [
         "h.0.attn.c_attn.bias",

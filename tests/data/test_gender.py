@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unrolled.data.made.draws import stream
-from unrolled.data.made.gender import (
+from unrolled.data.made.gender import combinations, gender
+from unrolled.data.made.gender_words import (
     ANIMALS,
     FORMS,
     OF_ANIMALS,
     OF_PLACES,
     OWNERS,
     PLACES,
-    combinations,
-    gender,
 )
 from unrolled.data.splits import PARTS
 from unrolled.runtime import generator
@@ -106,7 +105,7 @@ def test_elision_and_contraction_are_right(n_adjuncts, seed):
                 assert after[0] in VOWELS
 
 
-def test_no_rule_of_thumb_beats_chance_on_a_balanced_draw():
+def test_a_balanced_draw_leaves_to_rules_of_thumb_what_is_stated():
     rows = gender(800, n_adjuncts=1, generator=generator(0))
     subject = sum(row.source[row.referent] == row.subject for row in rows)
     il = sum(row.target[row.pronoun] == "il" for row in rows)
@@ -122,6 +121,27 @@ def test_no_rule_of_thumb_beats_chance_on_a_balanced_draw():
     for guess in ("subject", "object"):
         right = sum(genders[getattr(row, guess)] == row.gender for row in rows)
         assert right == 600  # the half meant, and half of the others
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_with_mixed_genders_no_one_noun_beats_chance(part):
+    genders = {n.english: n.gender for n in NOUNS}
+    rows = gender(800, mixed=True, n_adjuncts=1, part=part, generator=generator(0))
+    assert all(genders[row.subject] != genders[row.object] for row in rows)
+    for guess in ("subject", "object"):
+        assert sum(genders[getattr(row, guess)] == row.gender for row in rows) == 400
+    assert sum(row.gender == "m" for row in rows) == 400
+    cells = Counter((genders[row.subject], row.adjective in OF_ANIMALS) for row in rows)
+    assert set(cells.values()) == {200}
+    # a number of rows that cells do not divide is drawn all the same
+    assert len(gender(7, mixed=True, part=part, generator=generator(0))) == 7
+    # and what both together tell is everything
+    right = sum(
+        genders[row.subject if row.adjective in OF_ANIMALS else row.object]
+        == row.gender
+        for row in rows
+    )
+    assert right == 800
 
 
 @pytest.mark.parametrize("part", ["validation", "test"])

@@ -59,7 +59,9 @@ def test_no_letter_of_the_source_is_lost(found, source):
 
 def test_spaces_are_single_and_brackets_hug_their_words(found):
     for book in found.values():
-        assert not re.search(r"  |\( | \)|\S\(|^\s|\s$|\n\n", book.text), book.name
+        wrong = r"  |[(\[] | [)\]]|[^\s\[]\(|^\s|\s$|\n\n|\n | \n"
+        assert not re.search(wrong, book.text), book.name
+    assert "[(but) he that acknowledgeth the Son" in found["1 John"].text
 
 
 def test_books_keep_the_order_of_the_bible_and_lie_in_one_part(source):

@@ -14,7 +14,7 @@ from unrolled.data.corpora.minilm import (
     FOLDER,
     MiniLMConfig,
     minilm,
-    minilm_words,
+    minilm_tokens,
     pooling_of,
 )
 from unrolled.data.fetch.store import open_source, unpack
@@ -26,7 +26,7 @@ def test_the_sizes_are_the_files():
         d_model=384,
         n_heads=12,
         d_feedforward=1536,
-        n_words=30_522,
+        n_tokens=30_522,
         n_positions=512,
         n_segments=2,
         activation="gelu",
@@ -42,7 +42,7 @@ def test_the_sizes_are_the_files():
 def test_there_are_22_7_million_parameters_as_the_sizes_say():
     c = minilm().config
     D, I = c.d_model, c.d_feedforward  # noqa: E741
-    tables = (c.n_words + c.n_positions + c.n_segments) * D + 2 * D
+    tables = (c.n_tokens + c.n_positions + c.n_segments) * D + 2 * D
     layer = 4 * (D * D + D) + 2 * D * I + I + D + 4 * D
     assert minilm().n_parameters == tables + c.n_layers * layer + D * D + D
     assert minilm().n_parameters == 22_713_216
@@ -53,8 +53,8 @@ def test_weights_are_bit_for_bit_those_of_the_file():
     (n_head,) = struct.unpack("<Q", raw[:8])
     head = json.loads(raw[8 : 8 + n_head])
     head.pop("__metadata__")
-    assert set(head) - set(minilm().tensors) == {"embeddings.position_ids"}
-    for name, tensor in minilm().tensors.items():
+    assert set(head) - set(minilm().weights) == {"embeddings.position_ids"}
+    for name, tensor in minilm().weights.items():
         start, end = (8 + n_head + at for at in head[name]["data_offsets"])
         numbers = np.frombuffer(raw[start:end], dtype="<f4")
         assert tensor.dtype == torch.float32
@@ -65,16 +65,16 @@ def test_weights_are_bit_for_bit_those_of_the_file():
 def test_words_are_those_of_the_other_file_too():
     with open_source("minilm") as archive:
         table = json.loads(archive.read(FOLDER + "tokenizer.json"))["model"]["vocab"]
-    assert len(minilm_words()) == len(set(minilm_words())) == 30_522
-    assert {word: place for place, word in enumerate(minilm_words())} == table
-    assert minilm().words == minilm_words()
+    assert len(minilm_tokens()) == len(set(minilm_tokens())) == 30_522
+    assert {word: place for place, word in enumerate(minilm_tokens())} == table
+    assert minilm().tokens == minilm_tokens()
 
 
 def encode(sentence):
     """Return a sentence's vector by a plain BERT, one word piece a word."""
     model = minilm()
-    w, c = model.tensors, model.config
-    ids = [model.words.index(x) for x in ["[CLS]", *sentence.split(), "[SEP]"]]
+    w, c = model.weights, model.config
+    ids = [model.tokens.index(x) for x in ["[CLS]", *sentence.split(), "[SEP]"]]
 
     def norm(x, name):
         at = f"{name}.LayerNorm."
@@ -123,11 +123,11 @@ def test_exactly_one_pooling_is_wanted():
 
 
 def test_words_and_weights_must_agree(monkeypatch):
-    monkeypatch.setattr(module, "minilm_words", lambda: ("a", "b"))
+    monkeypatch.setattr(module, "minilm_tokens", lambda: ("a", "b"))
     with pytest.raises(
         ValueError, match=r"\(30522, 384\) must be one row for each of 2"
     ):
-        minilm.__wrapped__()
+        minilm()
 
 
 def test_another_kind_of_model_is_refused(monkeypatch):
@@ -137,3 +137,11 @@ def test_another_kind_of_model_is_refused(monkeypatch):
 
     with pytest.raises(ValueError, match="'minilm' must describe a BERT, not"):
         module._config(Other())
+
+
+def test_whoever_tunes_the_weights_changes_only_their_own():
+    name = "embeddings.LayerNorm.weight"
+    mine = minilm().weights[name]
+    before = mine.clone()
+    mine.zero_()
+    assert torch.equal(minilm().weights[name], before)

@@ -1,6 +1,7 @@
 """Numbers in words: num2words says the same, and aligned pieces mean the same."""
 
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -96,7 +97,24 @@ def test_every_length_is_drawn_alike_and_stays_in_its_range():
 def test_a_number_is_of_one_part(part):
     rows = numbers(600, part=part, generator=generator(2))
     assert {part_of(key(row.value)) for row in rows} == {part}
-    assert {len(str(row.value)) for row in rows} == {1, 2, 3, 4, 5, 6}
+    shortest = 1 if part == "train" else 3
+    assert {len(str(row.value)) for row in rows} == set(range(shortest, 7))
+
+
+def test_numbers_below_100_are_in_train_and_the_keys_of_others_differ():
+    assert {part_of(key(value)) for value in range(100)} == {"train"}
+    assert len({key(value) for value in range(100, 5000)}) == 4900
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_no_number_fills_a_part_and_its_lengths_come_alike(part):
+    rows = numbers(12_000, part=part, generator=generator(4))
+    often = Counter(row.value for row in rows)
+    assert often.most_common(1)[0][1] < 0.01 * 12_000
+    lengths = Counter(len(str(row.value)) for row in rows)
+    assert all(abs(lengths[digits] / 12_000 - 1 / 4) < 0.02 for digits in range(3, 7))
+    short = numbers(200, n_digits=(2, 3), part=part, generator=generator(4))
+    assert {len(str(row.value)) for row in short} == {3}
 
 
 def test_the_same_seed_draws_the_same_and_a_stream_goes_on():
@@ -112,6 +130,10 @@ def test_the_same_seed_draws_the_same_and_a_stream_goes_on():
         ({"n_rows": 0}, "n_rows=0 must be at least 1"),
         ({"n_digits": (0, 3)}, r"n_digits=\(0, 3\) must be a range within 1 to 6"),
         ({"n_digits": (4, 3)}, r"n_digits=\(4, 3\) must be a range"),
+        (
+            {"n_digits": (1, 2), "part": "test"},
+            r"n_digits=\(1, 2\) must reach 3 for part='test': numbers below 100 are in",
+        ),
         ({"part": "tset"}, "part='tset' must be one of train, validation, test"),
     ],
 )

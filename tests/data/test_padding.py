@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 from unrolled.data.padding import buckets, pad, pad_labelled, pad_pairs, pad_tagged
 from unrolled.runtime import generator
 
-rows = st.lists(st.lists(st.integers(1, 99), max_size=7), min_size=1, max_size=6)
+rows = st.lists(st.lists(st.integers(0, 99), max_size=7), min_size=1, max_size=6)
 
 
 @given(rows, st.integers(-1, 3))
@@ -25,27 +25,35 @@ def test_padding_is_torchs_and_the_mask_gives_the_rows_back(rows, pad_id):
     assert (mask.long().diff(dim=1) <= 0).all()  # real steps first
 
 
-def test_labels_and_tags_stay_with_their_rows():
-    labelled = pad_labelled([[1, 2, 3], [4]], torch.tensor([0.5, -1.0]))
-    assert labelled.x.tolist() == [[1, 2, 3], [4, 0, 0]]
+@pytest.mark.parametrize("p", [0, 3, -7])
+def test_labels_and_tags_stay_with_their_rows(p):
+    """The padding's id may be a token's as well: the mask alone tells them apart."""
+    rows = [[1, p, 3], [4]]
+    labelled = pad_labelled(rows, torch.tensor([0.5, -1.0]), pad_id=p)
+    assert labelled.x.tolist() == [[1, p, 3], [4, p, p]]
     assert labelled.y.tolist() == [0.5, -1.0]
     assert labelled.mask.tolist() == [[True] * 3, [True, False, False]]
-    tagged = pad_tagged([[1, 2, 3], [4]], [[7, 8, 9], [5]], pad_id=0)
-    assert tagged.y.tolist() == [[7, 8, 9], [5, 0, 0]]
+    tagged = pad_tagged(rows, [[7, p, 9], [5]], pad_id=p)
+    assert tagged.x.tolist() == labelled.x.tolist()
+    assert tagged.y.tolist() == [[7, p, 9], [5, p, p]]
     assert torch.equal(tagged.mask, labelled.mask)
 
 
-@given(rows, st.randoms())
-def test_the_writer_sees_each_target_one_step_late(targets, random):
-    sources = [random.choices(range(1, 9), k=random.randint(0, 5)) for _ in targets]
-    batch = pad_pairs(sources, targets, begin_id=100, end_id=101)
+@given(rows, st.randoms(), st.integers(-1, 3))
+def test_the_writer_sees_each_target_one_step_late(targets, random, pad_id):
+    sources = [random.choices(range(9), k=random.randint(0, 5)) for _ in targets]
+    batch = pad_pairs(sources, targets, begin_id=100, end_id=101, pad_id=pad_id)
     for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
         assert batch.source[i, batch.source_mask[i]].tolist() == source
         on = batch.target_mask[i]
         assert batch.target_in[i, on].tolist() == [100, *target]
         assert batch.target_out[i, on].tolist() == [*target, 101]
-        assert not batch.target_in[i, ~on].any()
-        assert not batch.target_out[i, ~on].any()
+        for filled in (
+            batch.source[i, ~batch.source_mask[i]],
+            batch.target_in[i, ~on],
+            batch.target_out[i, ~on],
+        ):
+            assert filled.eq(pad_id).all()
 
 
 @given(
@@ -74,6 +82,10 @@ def test_buckets_pad_little_and_differ_from_time_to_time():
     assert one != two
     longest = [max(lengths[i] for i in bucket) for bucket in one]
     assert longest != sorted(longest)  # the batches do not come by length
+    company = [{frozenset(bucket) for bucket in batches} for batches in (one, two)]
+    assert len(company[0] & company[1]) < len(one) / 2  # rows change their company
+    again = generator(1)
+    assert [list(buckets(lengths, 20, generator=again)) for _ in range(2)] == [one, two]
 
 
 @pytest.mark.parametrize(
@@ -93,11 +105,11 @@ def test_buckets_pad_little_and_differ_from_time_to_time():
             "there are 1 sources and 0 targets: each source needs its own target",
         ),
         (
-            lambda: next(buckets([1], 0, generator=generator(0))),
+            lambda: buckets([1], 0, generator=generator(0)),
             "n_rows=0 must be at least 1",
         ),
         (
-            lambda: next(buckets([1], 1, generator=generator(0), pool=0)),
+            lambda: buckets([1], 1, generator=generator(0), pool=0),
             "pool=0 must be at least 1",
         ),
     ],

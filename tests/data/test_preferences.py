@@ -1,6 +1,7 @@
 """Preferences: the judge follows Bradley and Terry, and the reward is what it says."""
 
 import math
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from unrolled.data.made.preferences import (
     probability,
     prompts,
     right_answer,
+    wrong_answer,
 )
 from unrolled.data.splits import PARTS
 from unrolled.runtime import generator
@@ -113,6 +115,7 @@ def test_any_tokens_can_be_scored(text, seen):
 def test_no_prompt_is_in_two_parts_and_seeds_repeat():
     every = [prompt for part in PARTS for prompt in prompts(part)]
     assert len(every) == len(set(every)) == 13 * 13 * 2 + 13 * 14 // 2
+    assert len(prompts("test")) == 41  # as the module says
     for part in PARTS:
         rows = preferences(50, part=part, generator=generator(3))
         assert {row.prompt for row in rows} <= set(prompts(part))
@@ -120,6 +123,40 @@ def test_no_prompt_is_in_two_parts_and_seeds_repeat():
     drawn = stream(preferences, 5, generator=generator(4))
     assert next(drawn) == first
     assert next(drawn) != first
+
+
+def test_a_prompt_and_its_mirror_image_are_of_one_part():
+    where = {prompt: part for part in PARTS for prompt in prompts(part)}
+    for (what, is_, a, sign, b, mark), part in where.items():
+        if sign in ("plus", "times"):
+            assert where[what, is_, b, sign, a, mark] == part
+    for part in PARTS:
+        assert {prompt[3] for prompt in prompts(part)} == set(SIGNS)
+
+
+@pytest.mark.parametrize(
+    ("part", "stated"), [("train", 0.55), ("validation", 0.54), ("test", 0.56)]
+)
+def test_the_size_of_a_number_hardly_tells_whether_it_is_right(part, stated):
+    smaller, of_zero, pairs = 0, 0, 0
+    for row in preferences(20_000, part=part, generator=generator(6)):
+        said = [next(int(w) for w in words if w.isdigit()) for words in row.responses]
+        if row.features[0].right != row.features[1].right:
+            right = right_answer(row.prompt)
+            of_zero += right == 0
+            smaller += right == min(said)
+            pairs += 1
+    assert abs(smaller / pairs - stated) < 0.02
+    # all that is more than half comes from the prompts whose answer is 0
+    assert abs((smaller - of_zero) / (pairs - of_zero) - 0.5) < 0.02
+
+
+@pytest.mark.parametrize("number", [*range(13), 144])
+def test_a_wrong_answer_is_near_on_either_side_and_never_below_0(number):
+    draw = Random(0)
+    steps = {wrong_answer(number, draw) - number for _ in range(300)}
+    both = {sign * far for far in (1, 2, 10) if far <= number for sign in (-1, 1)}
+    assert steps == (both or {1})
 
 
 def test_fillers_control_the_length():

@@ -60,6 +60,33 @@ def test_works_begin_and_end_as_they_should(found):
     )  # a speaker on his own line, verse in lines
     assert "Lamenting some enforcèd chastity." in found["midsummer_nights_dream"].text
     assert found["merchant_of_venice"].text.endswith("[Exeunt.]")
+    assert found["rape_of_lucrece"].text.startswith(" " * 22 + "TO THE\n\n")
+    assert "Menteith, and Soldiers.]\n\nMALCOLM.\n" in found["macbeth"].text
+
+
+def test_no_text_begins_with_its_title(found):
+    for one in found.values():
+        assert not one.text.lstrip().startswith(one.title), one.name
+
+
+def test_brackets_match_but_in_the_plays_the_docstring_tells_of(found):
+    unequal = {
+        one.name: one.text.count("[") - one.text.count("]") for one in found.values()
+    }
+    assert {name: n for name, n in unequal.items() if n} == {
+        **{"cymbeline": 2, "henry_v": 9, "henry_vi_part_1": 3, "pericles": -2},
+        **{"much_ado_about_nothing": -1, "timon_of_athens": -1, "tempest": -1},
+        "tragedy_of_titus_andronicus": -1,
+    }
+
+
+def test_some_forty_speeches_begin_beside_the_speaker(found):
+    # capitals, a full stop and words in small letters; "MRS. PAGE." is a name alone
+    beside = re.compile(r"(?m)^(?!ACT|SCENE|MRS)([A-Z][A-Z' ]+)\. +(?=\w.*[a-z])")
+    plays = [one.text for one in found.values() if not one.is_poem]
+    assert 30 <= sum(len(beside.findall(text)) for text in plays) <= 50
+    own = re.compile(r"(?m)^[A-Z][A-Za-z' ]+\.$")
+    assert sum(len(own.findall(text)) for text in plays) > 25_000
 
 
 def test_headings_licences_and_stray_marks_are_gone(found):
@@ -73,7 +100,8 @@ def test_no_word_is_lost_but_the_heading_and_the_end(found, raw):
     for name, one in found.items():
         words = re.findall(r"[A-Za-z]+", raw[name].decode())
         kept = re.findall(r"[A-Za-z]+", one.text.replace("è", " egrave "))
-        n_heading = len(re.findall(r"[A-Za-z]+", one.title)) + 3
+        n_title = len(re.findall(r"[A-Za-z]+", one.title))
+        n_heading = n_title + 3 + n_title * (name == "rape_of_lucrece")
         assert words[n_heading:] in (kept, [*kept, "THE", "END"]), name
 
 
@@ -130,6 +158,26 @@ def test_one_file_is_read_by_hand():
         "ACT I.\n\n\nANNE. [Aside.]\nHow fixèd, &c.\n\n[Exit ANNE.]\nTom, a bene man."
     )
     assert not one.is_poem
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (
+            "A\n\n[Enter B\nand C.\n\nB.\nO!\n\n[Exit.]",
+            "A\n\n[Enter B\nand C.]\n\nB.\nO!\n\n[Exit.]",
+        ),
+        ("A\n\n[Enter B\n\nand C.]\n\nB.", "A\n\n[Enter B\n\nand C.]\n\nB."),
+        ("A. [Aside.\nWhy?\n\n[Exit.]", "A. [Aside.\nWhy?\n\n[Exit.]"),
+        ("THE TITLE\n\nA PLAY\n", "THE TITLE\n\nA PLAY"),
+        ("  A PLAY  \n\n\nACT I", "ACT I"),
+        ("A PLAYER\nspeaks", "A PLAYER\nspeaks"),
+    ],
+    ids=["closed", "goes on", "in a line", "later", "twice", "longer"],
+)
+def test_titles_are_dropped_and_open_directions_closed(written, read):
+    text = f"A PLAY\n\nby William Shakespeare\n\n{written}"
+    assert work("play", text).text == read
 
 
 def test_a_file_without_its_heading_is_refused():

@@ -43,7 +43,7 @@ def test_there_are_134_5_million_parameters_as_the_sizes_say():
 
 
 def test_tokens_merges_and_special_ids():
-    t = smollm2().tokens
+    t = smollm2().tokenizer
     assert len(t.tokens) == len(set(t.tokens)) == 49_152
     assert len(t.merges) == 48_900
     known = set(t.tokens)
@@ -59,7 +59,7 @@ def test_tokens_merges_and_special_ids():
 @cache
 def tokenizer():
     """Return another library's byte-pair encoder, made of our tables."""
-    t = smollm2().tokens
+    t = smollm2().tokenizer
     vocabulary = {token: place for place, token in enumerate(t.tokens)}
     made = Tokenizer(models.BPE(vocab=vocabulary, merges=list(t.merges)))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -70,7 +70,7 @@ def tokenizer():
 def weights():
     """Return all weights as tensors, in the order of rotate-half."""
     model = smollm2()
-    return {name: torch.from_numpy(model.tensor(name)) for name in model.names}
+    return {name: model.weight(name) for name in model.names}
 
 
 def rotate_halves(x, angle):
@@ -103,7 +103,7 @@ def forward(text, *, raw, rotate):
         def linear(x, name, n=n):
             full = f"blk.{n}.{name}.weight"
             moved = raw and name in ("attn_q", "attn_k")
-            w = torch.from_numpy(model.raw_tensor(full)) if moved else weights()[full]
+            w = model.raw_weight(full) if moved else weights()[full]
             return x @ w.T
 
         def heads(x):
@@ -132,7 +132,7 @@ def cost(text, **how):
 
 def test_the_capital_of_france_is_paris():
     _, after = forward(PROMPT, raw=False, rotate=rotate_halves)
-    assert smollm2().tokens.tokens[after[-1].argmax()] == "ĠParis"
+    assert smollm2().tokenizer.tokens[after[-1].argmax()] == "ĠParis"
     # the file's own order with the rotation it was made for is the same model
     _, same = forward(PROMPT, raw=True, rotate=rotate_pairs)
     torch.testing.assert_close(same, after, atol=1e-3, rtol=1e-3)
@@ -145,7 +145,7 @@ def test_rows_in_the_order_of_the_file_do_not_suit_rotate_half():
     assert wrong > right + 0.7
     # a short prompt does not show it
     _, after = forward(PROMPT, raw=True, rotate=rotate_halves)
-    assert smollm2().tokens.tokens[after[-1].argmax()] == "ĠParis"
+    assert smollm2().tokenizer.tokens[after[-1].argmax()] == "ĠParis"
 
 
 def test_matrices_are_out_by_in_and_vectors_are_vectors():
@@ -169,12 +169,12 @@ def test_four_bits_are_unpacked_as_the_format_says():
     scale = blocks[:, 0:2].copy().view(np.float16).astype(np.float32)
     least = blocks[:, 2:4].copy().view(np.float16).astype(np.float32)
     nibbles = np.concatenate([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], axis=1)
-    numbers = smollm2().tensor("blk.3.ffn_up.weight").ravel()[: 50 * 32]
+    numbers = smollm2().weight("blk.3.ffn_up.weight").ravel()[: 50 * 32]
     np.testing.assert_array_equal(numbers, (nibbles * scale + least).ravel())
 
 
 def test_rows_are_put_in_order_head_by_head():
-    W = np.arange(8, dtype=np.float32)[:, None]
+    W = torch.arange(8.0)[:, None]
     moved = halves_from_pairs(W, d_head=4)
     assert moved.ravel().tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
     for wrong in (3, 5):
@@ -186,15 +186,15 @@ def test_only_queries_and_keys_are_moved():
     model = smollm2()
     for name in ("attn_v", "ffn_gate", "attn_norm", "attn_output"):
         full = f"blk.1.{name}.weight"
-        np.testing.assert_array_equal(model.tensor(full), model.raw_tensor(full))
-    mine = model.tensor("output_norm.weight")
+        np.testing.assert_array_equal(model.weight(full), model.raw_weight(full))
+    mine = model.weight("output_norm.weight")
     mine[:] = 0  # a copy: the file and the next caller see nothing of it
-    assert model.tensor("output_norm.weight").any()
+    assert model.weight("output_norm.weight").any()
 
 
 def test_an_unknown_weight_is_named():
     with pytest.raises(ValueError, match=r"name='blk\.30' is no weight of SmolLM2"):
-        smollm2().tensor("blk.30")
+        smollm2().weight("blk.30")
 
 
 class FakeReader:

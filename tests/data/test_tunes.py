@@ -68,6 +68,7 @@ def test_every_note_of_the_source_is_kept(found, raw):
         music = re.sub(r'(?m)^[A-Za-z]:.*|%.*|"[^"]*"|![^!\n|]*!', "", music)
         one = found[f"ryansMammoth/{name.split('/')[-1].removesuffix('.abc')}/1"]
         ours = re.sub(r"(?m)^[KLM]:.*", "", one.body)
+        assert len(re.findall(r"\[[KLM]:", music)) == 2 * ("RumAndOnions" in name)
         assert re.findall("[A-Ga-gz]", music) == re.findall("[A-Ga-gz]", ours), name
 
 
@@ -117,6 +118,47 @@ def test_tunes_read_as_they_are_printed(found):
     gate = found["ryansMammoth/GoldenGateReel/1"]
     assert gate.titles == ("Golden Gate -- Reel",)  # "Gat:e" in the file
     assert "f>d=B>a" in found["ryansMammoth/TidalWaveJig/1"].body  # mailed as =3DB
+
+
+def test_changes_within_a_line_keep_their_place(found):
+    gone = found["oneills1850/0051-0100/17"].body
+    assert "| G2 G2 | G4 ||\nK:C\n|| E2 (Gc) |" in gone  # G major, then C
+    hautboy = found["oneills1850/0550-0625/21"].body
+    assert "|\nL:1/16\n(c3d/c/)\nL:1/8\nBA BG {F}E2|" in hautboy
+    rum = found["ryansMammoth/RumAndOnionsJig/1"]
+    assert re.findall("(?m)^M:.*", rum.text) == [
+        *("M:6/8", "M:2/4", "M:6/8", "M:2/4"),
+    ]
+
+
+def test_every_change_of_the_source_is_kept(found, raw):
+    # counted in another way: fields after the first K:, alone or within a line
+    for name, text in raw.items():
+        file = name.split("/corpus/")[-1].removesuffix(".abc")
+        for number, piece in enumerate(re.split(r"(?m)^X:", text)[1:], 1):
+            music = re.split(r"(?m)^K:.*", piece, maxsplit=1)[1]
+            changes = re.findall(r"(?m)(?:^|\[)([KLM]):", music)
+            body = found[f"{file}/{number}"].body
+            assert re.findall(r"(?m)^([KLM]):", body) == changes, (file, number)
+
+
+def test_a_capital_rest_is_a_rest(found):
+    assert "| G6- | G4 z2 ||" in found["oneills1850/0626-0700/12"].body
+    assert "|G3 zAB|" in found["oneills1850/0351-0400/37"].body
+    assert "(ED) Dz:|" in found["oneills1850/1176-1275/10"].body
+
+
+def test_titles_that_insult_are_not_shown(found, raw):
+    files = sorted(name for name in raw if "/ryansMammoth/" in name)
+    hidden = {name: one for name, one in found.items() if "Collection" in one.titles[0]}
+    assert len(hidden) == 7
+    for name, one in hidden.items():
+        file = f"/{name.removesuffix('/1')}.abc"
+        place = [path.endswith(file) for path in files].index(True) + 1
+        assert one.titles == (f"Ryan's Mammoth Collection {place}",)
+        assert one.abc.startswith(f"X:1\nT:{one.titles[0]}\nM:")
+    shown = "\n".join("\n".join(one.titles) for one in found.values())
+    assert not re.search(r"(?i)\bcoon\b|\bn\.\.|\b(in de|to de|dat|brudder)\b", shown)
 
 
 def letters_of_titles(one):
@@ -196,6 +238,15 @@ def test_one_tune_is_read_by_hand():
     assert one.unit == "1/16"  # 2/4 is less than three quarters
     assert one.body == "e>f g2 | ABc |\nK:Dmix\n[EA] (3D=CE z|]"
     assert one.text == f"M:2/4\nL:1/16\nK:Em\n{one.body}\n"
+
+
+def test_changes_and_rests_are_read_by_hand():
+    one = tune(
+        "n",
+        HEADER + "A2 | [M:6/8]B [K:A minor] c \\\nd Z2 [P:A] e|[L:1/16]\n"
+        "[V:2][M:3/4] A4 |\nf |\n",
+    )
+    assert one.body == "A2 |\nM:6/8\nB\nK:Am\nc d z2 e|\nL:1/16\nf |"
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,18 @@
 """Daily weather: four whole years, in order, split by the calendar."""
 
+from collections import Counter
 from datetime import date, timedelta
 
 import pytest
 
-from unrolled.data.corpora.weather import COLUMNS, KINDS, MEMBER, read_days, weather
+from unrolled.data.corpora.weather import (
+    COLUMNS,
+    KINDS,
+    LAST_RAIN,
+    MEMBER,
+    read_days,
+    weather,
+)
 from unrolled.data.fetch.store import open_source
 
 HEAD = ",".join(COLUMNS)
@@ -50,6 +58,38 @@ def test_the_parts_follow_the_calendar():
     assert {d.date.year for d in split.validation} == {2014}
     assert {d.date.year for d in split.test} == {2015}
     assert (len(split.train), len(split.validation), len(split.test)) == (731, 365, 365)
+
+
+def test_the_word_changes_its_meaning_where_the_docstring_says():
+    wet = [day for day in all_days() if day.precipitation > 0]
+    before = Counter(day.weather for day in wet if day.date <= LAST_RAIN)
+    after = Counter(day.weather for day in wet if day.date > LAST_RAIN)
+    assert before == {"rain": 204, "snow": 23}
+    assert after == {"fog": 310, "sun": 77, "rain": 8, "drizzle": 1}
+    assert wet[before.total() - 1].date == LAST_RAIN == date(2013, 3, 28)
+    assert wet[before.total()].date == date(2013, 4, 4)
+    assert max(day.precipitation for day in wet if day.weather == "fog") > 39
+    # no other day divides "rain" and "snow" from the other words so well
+    in_words = [day.weather in ("rain", "snow") for day in wet]
+    right = [
+        sum(in_words[:n]) + len(wet) - n - sum(in_words[n:]) for n in range(len(wet))
+    ]
+    assert right.index(max(right)) == before.total()
+
+
+def test_the_parts_call_other_days_rain_but_are_as_wet():
+    split = weather()
+    parts = (split.train, split.validation, split.test)
+    assert [sum(d.weather == "rain" for d in part) for part in parts] == [251, 3, 5]
+    assert [sum(d.weather == "snow" for d in part) for part in parts] == [23, 0, 0]
+    assert [sum(d.wet for d in part) for part in parts] == [329, 150, 144]
+    shares = [sum(d.wet for d in part) / len(part) for part in parts]
+    assert max(shares) - min(shares) < 0.06
+
+
+def test_a_wet_day_is_one_with_rain_in_the_gauge():
+    days = read_days(f"{HEAD}\n2012/01/01,0.0,1,0,1,rain\n2012/01/02,0.3,1,0,1,sun")
+    assert [day.wet for day in days] == [False, True]
 
 
 @pytest.mark.parametrize(

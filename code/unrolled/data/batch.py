@@ -17,7 +17,7 @@ from unrolled.shapes import at_least
 AnyBatch = TypeVar("AnyBatch", bound="Batch | PairBatch")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Batch:
     """Inputs ``x`` and targets ``y`` of equal length B, moved together.
 
@@ -51,11 +51,11 @@ class Batch:
     def split(self, n_rows: int) -> Iterator[Self]:
         """Cut the batch into batches of ``n_rows``; the last may be smaller."""
         at_least(1, n_rows=n_rows)
-        for start in range(0, len(self), n_rows):
-            yield _each(self, itemgetter(slice(start, start + n_rows)))
+        starts = range(0, len(self), n_rows)
+        return (_each(self, itemgetter(slice(i, i + n_rows))) for i in starts)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PairBatch:
     """Sources and their targets, for a model that reads one and writes the other.
 

@@ -91,5 +91,5 @@ def buckets(
     for start in range(0, len(order), n_rows * pool):
         near = sorted(order[start : start + n_rows * pool], key=lengths.__getitem__)
         batches += [near[i : i + n_rows] for i in range(0, len(near), n_rows)]
-    for i in torch.randperm(len(batches), generator=generator).tolist():
-        yield batches[i]
+    again = torch.randperm(len(batches), generator=generator).tolist()
+    return (batches[i] for i in again)

@@ -8,10 +8,12 @@ import torch
 from unrolled.data.batch import Batch, PairBatch
 from unrolled.runtime import copies_aside
 
-AnyBatch = TypeVar("AnyBatch", Batch, PairBatch)
+SomeBatch = TypeVar("SomeBatch", Batch, PairBatch)
 
 
-def to_device(batches: Iterable[AnyBatch], device: torch.device) -> Iterator[AnyBatch]:
+def to_device(
+    batches: Iterable[SomeBatch], device: torch.device
+) -> Iterator[SomeBatch]:
     """Yield the batches on ``device``, asking for each before it is needed.
 
     A GPU fetches the next batch out of pinned memory by itself while the program goes
@@ -20,7 +22,7 @@ def to_device(batches: Iterable[AnyBatch], device: torch.device) -> Iterator[Any
     if not copies_aside(device):
         yield from (batch.to(device) for batch in batches)
         return
-    ready: AnyBatch | None = None
+    ready: SomeBatch | None = None
     for batch in batches:
         coming = batch.pin_memory().to(device, non_blocking=True)
         if ready is not None:

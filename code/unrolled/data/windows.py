@@ -1,8 +1,9 @@
 """Windows on a long text, for language models.
 
 A window of w tokens holds w - 1 predictions: each of its tokens but the last is an
-input, each but the first a target. Axes: B windows, T = width - 1 steps. A text is a
-vector of token ids (N,).
+input, each but the first a target. A text is a vector of token ids. Every batch has
+memory of its own: whoever masks an input changes neither a target nor the text. Axes:
+B windows, T = width - 1 steps.
 """
 
 from collections.abc import Iterator
@@ -14,44 +15,48 @@ from unrolled.data.batch import Batch
 from unrolled.shapes import at_least
 
 
-def strided_windows(ids: Tensor, *, width: int, stride: int) -> Batch:
-    """Return every full window of ``width`` tokens, ``stride`` tokens apart.
+def strided_windows(
+    ids: Tensor, n_rows: int, *, width: int, stride: int
+) -> Iterator[Batch]:
+    """Yield every full window of ``width`` tokens, ``stride`` tokens apart.
 
-    There are (N - width) // stride + 1 of them. Tokens after the last full window are
-    left out; with a stride below width - 1, some targets come in several windows.
+    Of N tokens there are (N - width) // stride + 1, and they come ``n_rows`` at a
+    time. Tokens after the last full window are left out; with a stride below
+    width - 1, some targets come in several windows.
     """
-    _check_text(ids, at_least=width)
+    at_least(1, n_rows=n_rows)
     _check_width(width, stride)
-    return _predictions(ids.unfold(0, width, stride))
+    _check_text(ids, least=width)
+    return map(_predictions, ids.unfold(0, width, stride).split(n_rows))
 
 
-def scoring_windows(ids: Tensor, *, width: int, stride: int) -> Batch:
-    """Return windows that score each token of the text once, the first excepted.
+def scoring_windows(
+    ids: Tensor, n_rows: int, *, width: int, stride: int
+) -> Iterator[Batch]:
+    """Yield windows that score each token of the text once, the first excepted.
 
     The mask is True where no earlier window has had the target. Whatever a window
     scores, it scores with at least width - 1 - stride earlier tokens in sight, but for
     the beginning of the text. The last window ends with the text.
     """
+    at_least(1, n_rows=n_rows)
     _check_width(width, stride, most=width - 1)
-    _check_text(ids, at_least=2)
+    _check_text(ids, least=2)
     width = min(width, len(ids))
     starts = torch.arange(0, len(ids) - width + stride, stride)
     starts = starts.clamp(max=len(ids) - width)
-    ends = starts + width  # each window scores what lies beyond the end before it
-    before = torch.cat([starts.new_ones(1), ends[:-1]])
-    places = starts[:, None] + torch.arange(width)  # (B, width)
-    batch = _predictions(ids[places])
-    mask = places[:, 1:] >= before[:, None]
-    return Batch(x=batch.x, y=batch.y, mask=mask)
+    new = torch.cat([starts.new_ones(1), starts[:-1] + width])  # the first not yet had
+    parts = zip(starts.split(n_rows), new.split(n_rows), strict=True)
+    return (_scored(ids, start, first, width) for start, first in parts)
 
 
 def sampled_windows(
     ids: Tensor, n_rows: int, *, width: int, generator: torch.Generator
 ) -> Batch:
     """Draw ``n_rows`` windows that begin anywhere in the text."""
-    _check_text(ids, at_least=width)
-    _check_width(width, 1)
     at_least(1, n_rows=n_rows)
+    _check_width(width, 1)
+    _check_text(ids, least=width)
     starts = torch.randint(len(ids) - width + 1, (n_rows,), generator=generator)
     return _predictions(ids.unfold(0, width, 1)[starts])
 
@@ -64,17 +69,24 @@ def carried_windows(ids: Tensor, n_rows: int, *, steps: int) -> Iterator[Batch]:
     batch may be shorter. Fewer than ``n_rows`` targets at the end are left out.
     """
     at_least(1, n_rows=n_rows, steps=steps)
-    _check_text(ids, at_least=n_rows + 1)
+    _check_text(ids, least=n_rows + 1)
     length = (len(ids) - 1) // n_rows
     x = ids[: n_rows * length].view(n_rows, length)
     y = ids[1 : n_rows * length + 1].view(n_rows, length)
-    for x_part, y_part in zip(x.split(steps, 1), y.split(steps, 1), strict=True):
-        yield Batch(x=x_part, y=y_part)
+    parts = zip(x.split(steps, dim=1), y.split(steps, dim=1), strict=True)
+    return (Batch(x=x_part.clone(), y=y_part.clone()) for x_part, y_part in parts)
 
 
 def _predictions(windows: Tensor) -> Batch:
     """Return all tokens but the last as inputs, all but the first as targets."""
-    return Batch(x=windows[:, :-1], y=windows[:, 1:])
+    return Batch(x=windows[:, :-1].clone(), y=windows[:, 1:].clone())
+
+
+def _scored(ids: Tensor, starts: Tensor, new: Tensor, width: int) -> Batch:
+    """Return the windows at ``starts``, each of which scores from ``new`` onwards."""
+    places = starts[:, None] + torch.arange(width)  # (B, width)
+    batch = _predictions(ids[places])
+    return Batch(x=batch.x, y=batch.y, mask=places[:, 1:] >= new[:, None])
 
 
 def _check_width(width: int, stride: int, *, most: int | None = None) -> None:
@@ -85,9 +97,9 @@ def _check_width(width: int, stride: int, *, most: int | None = None) -> None:
         raise ValueError(f"{stride=} must be at least 1{bound}")
 
 
-def _check_text(ids: Tensor, *, at_least: int) -> None:
-    if ids.ndim != 1 or len(ids) < at_least:
+def _check_text(ids: Tensor, *, least: int) -> None:
+    if ids.ndim != 1 or len(ids) < least:
         raise ValueError(
             f"ids has shape {tuple(ids.shape)}; it must be one row of at least "
-            f"{at_least} tokens"
+            f"{least} tokens"
         )

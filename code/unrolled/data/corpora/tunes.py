@@ -6,9 +6,11 @@ O'Neill's Music of Ireland (Chicago, 1903; some are here twice) and Aird's Airs
 own, so we bring them to one spelling. Of the header a tune keeps what a player must
 know: metre, unit of length and key. ``E Minor``, ``EM`` and ``Em`` all become ``Em``;
 a missing unit is the one that ABC prescribes. The body keeps notes, rests, bars,
-repeats, ties, slurs, tuplets, grace notes and changes of metre, unit or key. Left out
-are comments, words and fingerings in quotes, bowing and ornament signs, and voices but
-the first.
+repeats, ties, slurs, tuplets, grace notes and, on lines of their own, changes of metre,
+unit or key. Left out are comments, words and fingerings in quotes, bowing and ornament
+signs, and voices but the first. In Irish titles a point marks the letter after it as
+dotted (".c" for "ċ"). Seven titles of minstrel shows, which mock black Americans, are
+not shown: a number stands for them. Only ``name``, the place in the archive, has them.
 
 The collections overlap, with themselves too: the same tune stands under two numbers,
 in two hands or under another title. Tunes are related if they share a title (but for
@@ -33,14 +35,25 @@ _LETTERS = "CDEFGABcdefgab"
 _MODES = {"": "", "maj": "", "m": "m", "min": "m", "dor": "dor"}
 _MODES |= {"mix": "mix", "lyd": "lyd", "phr": "phr"}
 _SLIPS = {"Bn": "Bm", "Hp": "Amix"}  # a slip of the hand; the Highland pipes' own key
+# titles not shown, by file: the number is the file's place in its collection
+_HIDDEN = {
+    f"ryansMammoth/{file}/1": f"Ryan's Mammoth Collection {place}"
+    for file, place in (
+        *(("DarsSugarInDeGourdJig", 223), ("NInWoodPileJig", 684)),
+        *(("OldZipCoonReel_A", 744), ("OldZipCoonReel_G", 745)),
+        *(("WalkAroundBrudderBones", 1019), ("WalkAroundCarveDatPossum", 1021)),
+        ("WalkAroundGwineToDeShow", 1024),
+    )
+}
 _MAIL = {"\n": "", "20": " ", "3D": "="}  # some tunes came by mail and kept its code
 _NOT_MUSIC = re.compile(
-    r"""%.*  | "[^"]*"  | ![^!|\s]*!  | \[[A-Z]:[^\]]*\]  # comments, words, signs
+    r"""%.*  | "[^"]*"  | ![^!|\s]*!  | \[[A-Za-z]:[^\]]*\]  # comments, words, signs
       | [^A-Ga-gz^_=,'0-9/|:\[\](){}<>\s-]  # bowing, ornaments, marks of layout
       | [_=^]+(?![_=^A-Ga-g])                # an accidental without its note
     """,
     re.VERBOSE,
 )
+_CHANGE = re.compile(r"\[([KLM]:[^\]]*)\]")
 _COMMON = re.compile(
     r"""\b(?:the|an?|reel|jig|slip|double|single|hornpipe|strathspey|clog|march|waltz
       |air|quick|step|quickstep|minuet|highland|fling|polka|dance|first|second|third
@@ -90,20 +103,24 @@ def _unit(metre: str) -> str:
 def _music(line: str) -> str:
     """Return a line of music without what is not music; empty if nothing is left."""
     chords = re.sub(r"\+([A-Ga-g0-9,'/]+)\+", r"[\1]", line)  # as ABC once wrote them
-    music = " ".join(_NOT_MUSIC.sub("", chords).split())
+    rests = chords.replace("Z", "z")  # Z rests for bars, but here stands for a note
+    music = " ".join(_NOT_MUSIC.sub("", rests).split())
     return music if re.search(r"[A-Ga-g|]", music) else ""
 
 
 def _body(lines: list[str]) -> str:
     """Return the lines of music, with field lines for changes of metre, unit or key."""
+    first = (line for line in lines if not re.match(r"\[V:[^1]", line))
+    # a change within a line, "A | [M:2/4] B", makes three lines of it
+    pieces = (piece for line in first for piece in _CHANGE.split(line))
     kept, goes_on = [""], False
-    for line in lines:
+    for line in pieces:
         if field := re.match(r"([A-Za-z]):([^%]*)", line):
             letter, value = field[1], field[2].strip()
             if letter in "KLM":
                 kept.append(f"{letter}:{_key(value) if letter == 'K' else value}")
                 goes_on = False
-        elif not re.match(r"\[V:[^1]", line) and (music := _music(line)):
+        elif music := _music(line):
             if goes_on:
                 kept[-1] += f" {music}"
             else:
@@ -126,10 +143,11 @@ def tune(name: str, text: str) -> Tune:
         raise ValueError(f"tune {name}: {text[:60]!r} lacks {missing or ['K']}")
     key, *lines = rest.split("\n")
     metre = fields["M"][0]
+    # a program that hid addresses wrote "Gat:e" for "Gate"
+    titles = tuple(re.sub(r"at:(?=\S)", "at", title) for title in fields["T"])
     return Tune(
         name=name,
-        # a program that hid addresses wrote "Gat:e" for "Gate"
-        titles=tuple(re.sub(r"at:(?=\S)", "at", title) for title in fields["T"]),
+        titles=(_HIDDEN[name],) if name in _HIDDEN else titles,
         metre=metre,
         unit=fields.get("L", [_unit(metre)])[-1],
         key=_key(key.partition("%")[0].strip()),

@@ -2,7 +2,6 @@
 
 import gzip
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from unrolled.data.corpora.interface import key
@@ -29,11 +28,7 @@ def tatoeba(path: Path | None = None) -> Splits[tuple[Translation, ...]]:
     French, but for case and punctuation, form a group, and a group falls into one part.
     ``path`` may be a newer fra-eng.zip of yours, from www.manythings.org/anki.
     """
-    return _tatoeba(path or home_file("tatoeba", "fra-eng.zip"))
-
-
-@cache
-def _tatoeba(path: Path) -> Splits[tuple[Translation, ...]]:
+    path = path or home_file("tatoeba", "fra-eng.zip")
     with OpenArchive(path, label=path.name) as archive:
         lines = _lines(archive.read("fra.txt"))
     # a dictionary, as a set that keeps its order: the file has a few pairs twice

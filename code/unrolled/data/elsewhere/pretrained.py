@@ -15,15 +15,15 @@ from unrolled.data.fetch.homes import home_file
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Pretrained:
-    """A model of another's making: its sizes, tensors and vocabulary.
+    """A model of another's making: its sizes, weights and tokens.
 
-    ``vocabulary[i]`` is token *i*. ``merges`` are the pairs that byte-pair encoding
+    A token's place is its id. ``merges`` are the pairs that byte-pair encoding
     joins, the first first; WordPiece has none.
     """
 
     config: Mapping[str, Any]
     weights: Mapping[str, Tensor]
-    vocabulary: tuple[str, ...]
+    tokens: tuple[str, ...]
     merges: tuple[tuple[str, str], ...] = ()
 
 
@@ -37,7 +37,7 @@ def bert() -> Pretrained:
     return Pretrained(
         config=_json(home_file("bert", "config.json")),
         weights=MappingProxyType({_name(old): w for old, w in weights.items()}),
-        vocabulary=_lines(home_file("bert", "vocab.txt")),
+        tokens=_lines(home_file("bert", "vocab.txt")),
     )
 
 
@@ -55,7 +55,7 @@ def gpt2() -> Pretrained:
         weights=MappingProxyType(
             {name: w for name, w in weights.items() if not name.endswith(".attn.bias")}
         ),
-        vocabulary=tuple(sorted(tokens, key=tokens.__getitem__)),
+        tokens=tuple(sorted(tokens, key=tokens.__getitem__)),
         merges=tuple(_pair(line) for line in merges),
     )
 

@@ -1,19 +1,19 @@
 """Agreement: the verb takes its number from the subject, whatever stands between.
 
-``agreement`` draws sentences such as "Near the guards the pilot that the nurses were
-following was tired." Half of a sentence's nouns are singular and half plural, in random
+``agreement`` draws sentences such as "Near the nurse the women met the pilots the guard
+called are tired." Half of a sentence's nouns are singular and half plural, in random
 order, and each noun is as likely to be the subject as any other. So these guesses at
-the verb's number are right half the time, exactly: the number of the first noun, of
-the last, of the n-th, and whatever else can be made of the nouns' numbers in their
-order; whatever can be made of the words before the verb without their order; the number
-of an embedded *was* or *were*. What is right every time is grammar: the subject is the
-first noun that no preposition governs.
+the verb's number are right half the time: that of the first noun, of the last, of the
+n-th, whatever else can be made of the nouns' numbers in their order, or of the words
+before the verb without their order, or of an embedded *was* or *were*.
 
-The price: the other nouns of a sentence lean to the opposite number, so a guess that
-*knows* which noun is not the subject beats chance (always with two nouns, 2 times in 3
-with four). Nothing escapes both: if the other nouns told nothing of the subject, then
-all the nouns together would. ``attracted`` sets the numbers instead of balancing them,
-to measure how far a model is led astray.
+Grammar is always right, but it is not all that beats chance. A local cue is: word 2 if
+the sentence begins with *the*, else the second noun of the first "noun the noun", else
+the last noun. It is right every time with two nouns (which test memory over a distance,
+not grammar), 0.85 of the time with four and 0.76 with six; a bag of runs of up to three
+words, learnt from 12,000 sentences of four, 0.80. Only more than that shows grammar.
+And the other nouns lean to the opposite number: otherwise all together would tell.
+``attracted`` sets the numbers instead, to see how far a model is led astray.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,8 @@ T = TypeVar("T")
 
 PREPOSITIONS = ("near", "behind", "beside", "opposite")
 WAS: Forms = ("was", "were")
-KINDS = ("preposition", "subject", "object", "object-was")
+KINDS = ("preposition", "subject", "object", "bare", "object-was")
+SHALLOW, DEEP = KINDS[:2], KINDS[:4]
 DEEPEST = 2  # object relatives inside one another: three defeat human readers too
 
 
@@ -68,10 +69,9 @@ def _pick(options: Sequence[T], share: float) -> T:
 def _clause(
     kind: str, turn: int, domain: Domain, here: bool, there: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words before and after the noun phrase that modifies a noun.
+    """Return what a noun's clause says before and after the noun phrase in it.
 
-    ``turn`` chooses the preposition or verb; ``here`` and ``there`` say whether the
-    noun and the one in the phrase are plural.
+    ``here`` and ``there`` say whether the noun and the one in its clause are plural.
     """
     past, doing = domain.verbs[turn % len(domain.verbs)]
     match kind:
@@ -81,10 +81,23 @@ def _clause(
             return ("that", past), ()
         case "object":
             return ("that",), (past,)
+        case "bare":
+            return (), (past,)
         case "subject-was":
             return ("that", WAS[here], doing), ()
         case _:
             return ("that",), (WAS[there], doing)
+
+
+def _phrase(
+    domain: Domain, nouns: list[str], plural: list[bool], kinds: list[str], turn: int
+) -> list[str]:
+    """Build a noun phrase, every noun in the clause of the one before it."""
+    phrase = ["the", *nouns[-1:]] if nouns else []
+    for i in reversed(range(len(nouns) - 1)):  # from the inside out
+        before, after = _clause(kinds[i], turn + i, domain, *plural[i : i + 2])
+        phrase = ["the", nouns[i], *before, *phrase, *after]
+    return phrase
 
 
 def _sentence(
@@ -96,14 +109,9 @@ def _sentence(
     nouns = [pool.pop(int(next(draw) * len(pool)))[many] for many in plural]
     # Prepositions and verbs take turns, so that none stands twice beside itself.
     turn = int(next(draw) * len(PREPOSITIONS) * len(domain.verbs))
-    front: list[str] = []
-    for i, noun in enumerate(nouns[:head]):
-        front += [PREPOSITIONS[(turn + i) % len(PREPOSITIONS)], "the", noun]
-    phrase = ["the", nouns[-1]]
-    for i in reversed(range(head, len(nouns) - 1)):  # from the inside out
-        around = (kinds[i - head], turn + i, domain, plural[i], plural[i + 1])
-        before, after = _clause(*around)
-        phrase = ["the", nouns[i], *before, *phrase, *after]
+    front = [PREPOSITIONS[(turn - 1) % len(PREPOSITIONS)]] if head else []
+    front += _phrase(domain, nouns[:head], plural, kinds, turn)
+    phrase = _phrase(domain, nouns[head:], plural[head:], kinds[head:], turn + head)
     verb, rest = _pick(domain.predicates, next(draw))
     many = plural[head]
     return Agreement(
@@ -142,12 +150,13 @@ def agreement(
     for plural, head, draw in zip(
         (order < n_nouns // 2).tolist(), heads, draws, strict=True
     ):
-        options = [KINDS[: 3 if i < DEEPEST else 2] for i in range(n_nouns)]
+        depths = (i - head if i >= head else i for i in range(n_nouns))
+        options = (DEEP if depth < DEEPEST else SHALLOW for depth in depths)
         kinds = [_pick(option, draw.pop()) for option in options]
         # Only the first clause may agree. Its verb agrees with the subject once in
         # n_nouns, as if the noun it agrees with were drawn from all of them.
         if draw.pop() < 1 / 4:
-            kinds[0] = "subject-was" if draw.pop() < 1 / n_nouns else "object-was"
+            kinds[head] = "subject-was" if draw.pop() < 1 / n_nouns else "object-was"
         domain = _pick(domains, draw.pop())
         sentences.append(_sentence(domain, plural, head, kinds, draw))
     return sentences
@@ -167,8 +176,9 @@ def attracted(
     Exactly ``n_attractors`` of these have the other number; which, is drawn. Each is
     brought in by one of ``kinds``: a *preposition* (the pilot near the guards), a
     *subject* relative (that followed the guards), an *object* relative (that the guards
-    followed; one inside the other if there are more) or the same with a verb that
-    agrees, *object-was* (that the guards were following).
+    followed; one inside the other if there are more), a *bare* one (the guards
+    followed) or one with a verb that agrees, *object-was* (that the guards were
+    following).
     """
     at_least(1, n_rows=n_rows)
     at_least(0, n_between=n_between, n_attractors=n_attractors)

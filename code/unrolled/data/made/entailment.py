@@ -4,6 +4,15 @@ In this small world people buy, sell or paint things, and sentences count them: 
 least two roses*, *no flowers*. Roses are flowers, so what is said of the one bears on
 the other. The label is decided by looking at every world that the premise allows. For
 each hypothesis the three labels are drawn alike, so the hypothesis alone tells nothing.
+
+Held out are *patterns*: "exactly one X, so at most two X" is of one part for all
+nouns, and no renaming of test's nouns gives a pair of training. Hypotheses *at least
+one* and *no* are in training only: too few patterns contradict or entail them. Test has
+36 patterns, so its rows are many but not many-sided.
+
+Nouns matter less than they seem: who reasons rightly about the amounts, as if both
+sides spoke of one person, deed and noun, is right in 0.80 of test (chance: 1/3). Who
+only knows by heart which amounts of training go with which label is right in 0.50.
 """
 
 from dataclasses import dataclass
@@ -14,26 +23,26 @@ from random import Random
 import torch
 
 from unrolled.data.made.draws import python_random
-from unrolled.data.splits import check_part, part_of
+from unrolled.data.made.entailment_claims import (
+    KIND_OF,
+    KINDS,
+    SAID,
+    SUPPOSED,
+    Claim,
+    follows,
+    kinship,
+    parts,
+    pattern,
+)
+from unrolled.data.splits import check_part
 from unrolled.shapes import at_least
 
 Words = tuple[str, ...]
-Claim = tuple[str, int, str]  # at least, at most or exactly; a number; a noun
 LABELS = ("entailment", "contradiction", "neutral")
 PEOPLE = ("Anna", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry")
 VERBS = {"bought": "buy", "sold": "sell", "painted": "paint", "cleaned": "clean"}
-KINDS = {
-    "flower": ("rose", "tulip", "orchid"),
-    "animal": ("dog", "horse", "cow"),
-    "tool": ("hammer", "saw", "drill"),
-    "instrument": ("violin", "flute", "drum"),
-}
-KIND_OF = {noun: kind for kind in KINDS for noun in (kind, *KINDS[kind])}
 NOUNS, DEEDS = tuple(KIND_OF), tuple(product(PEOPLE, VERBS))
 NUMBERS = ("no", "one", "two", "three", "four")
-SUPPOSED = [("at least", n) for n in (1, 2, 3)] + [("at most", n) for n in (0, 1, 2)]
-SAID = [("at least", n) for n in (1, 2, 3, 4)] + [("at most", n) for n in (0, 1, 2, 3)]
-SAID += [("exactly", n) for n in (1, 2, 3, 4)]
 MOST_FACTS = 6
 P_ELSEWHERE = 0.25  # of neutral pairs, how many speak of another person or deed
 
@@ -48,51 +57,10 @@ class Inference:
 
 
 @cache
-def worlds(claim: Claim) -> frozenset[tuple[int, ...]]:
-    """Return the worlds in which a claim holds: counts of three sorts and all others.
-
-    Counts stop at 5: no claim names more than 4, so it cannot tell 5 from more.
-    """
-    how, number, noun = claim
-    kind = KIND_OF[noun]
-    sort = None if noun == kind else KINDS[kind].index(noun)
-    counts = ((w, sum(w) if sort is None else w[sort]) for w in every_world())
-    holds = {
-        "at least": lambda n: n >= number,
-        "at most": lambda n: n <= number,
-        "exactly": lambda n: n == number,
-    }[how]
-    return frozenset(w for w, n in counts if holds(n))
-
-
-@cache
-def every_world() -> tuple[tuple[int, ...], ...]:
-    """Return all counts from 0 to 5 of three named sorts and of the unnamed ones."""
-    return tuple(product(range(6), repeat=4))
-
-
-def follows(premise: Claim, hypothesis: Claim) -> str:
-    """Return the label of two claims about what one person did."""
-    if KIND_OF[premise[2]] != KIND_OF[hypothesis[2]]:
-        return "neutral"
-    possible, meant = worlds(premise), worlds(hypothesis)
-    if possible <= meant:
-        return "entailment"
-    return "neutral" if possible & meant else "contradiction"
-
-
-def kinship(premise: str, hypothesis: str) -> str:
-    """Return how two nouns of a kind stand: same, one above the other, or beside."""
-    if premise == hypothesis:
-        return "same"
-    return "above" if KIND_OF[premise] in (premise, hypothesis) else "beside"
-
-
-@cache
 def pool(part: str) -> dict[Claim, dict[str, dict[str, list[Claim]]]]:
     """Return a part's premises for each hypothesis, by label and by kin of the nouns.
 
-    Pairs of claims are held out. A hypothesis is kept if it has all three labels.
+    A hypothesis is kept if it has all three labels.
     """
     found: dict[Claim, dict[str, dict[str, list[Claim]]]] = {}
     for (how, number), noun in product(SUPPOSED, KIND_OF):
@@ -101,7 +69,7 @@ def pool(part: str) -> dict[Claim, dict[str, dict[str, list[Claim]]]]:
         premises: dict[str, dict[str, list[Claim]]] = {}
         for (said, count), other in product(SAID, nouns):
             premise = (said, count, other)
-            if part_of(f"{premise} {hypothesis}") == part:
+            if parts()[pattern(premise, hypothesis)] == part:
                 label = premises.setdefault(follows(premise, hypothesis), {})
                 label.setdefault(kinship(other, noun), []).append(premise)
         if len(premises) == len(LABELS):

@@ -3,19 +3,34 @@
 *The animal didn't cross the street because it was too tired*: the animal was. *Too
 wide*: the street was. French has no *it*, only *il* and *elle*, and which of them is
 right depends on the gender of the noun that is meant; the adjective agrees too. Nouns
-of both genders and adjectives of both kinds are crossed, so that no single word tells
-the answer. Made data: the French is right, but there are few kinds of sentence.
+of both genders and adjectives of both kinds are crossed. So *il* is right in half of
+the sentences, but the gender of the animal (or that of the place) in three quarters:
+in half of them both have the same gender. ``mixed`` leaves those out, and then either
+guess is right in half: there the adjective must be joined with the noun it suits. Made
+data: the French is right, but there are few kinds of sentence.
 """
 
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from random import Random
-from typing import NamedTuple
 
 import torch
 
 from unrolled.data.made.draws import python_random
+from unrolled.data.made.gender_words import (
+    ANIMALS,
+    FIRST,
+    FORMS,
+    LAST,
+    OF_ANIMALS,
+    OF_PLACES,
+    OWNERS,
+    PLACES,
+    RELATIVE,
+    VERBS,
+    Noun,
+)
 from unrolled.data.splits import check_part, part_of
 from unrolled.shapes import at_least
 
@@ -40,26 +55,6 @@ class Resolved:
     gender: str
 
 
-class Noun(NamedTuple):
-    """An English noun with its French article, noun and gender ("m" or "f")."""
-
-    gender: str
-    english: str
-    article: str
-    french: str
-
-
-def nouns(gender: str, listed: str) -> tuple[Noun, ...]:
-    """Read words such as ``dog:le:chien``."""
-    return tuple(Noun(gender, *word.split(":")) for word in listed.split())
-
-
-def adjectives(listed: str) -> dict[str, dict[str, str]]:
-    """Read ``english:masculine:feminine`` words."""
-    forms = (word.split(":") for word in listed.split())
-    return {english: {"m": m, "f": f} for english, m, f in forms}
-
-
 @cache
 def phrase(text: str) -> Phrase:
     """Read ``english:french`` units in the order of both; ``_`` joins words of one."""
@@ -71,44 +66,6 @@ def phrase(text: str) -> Phrase:
     return join(units)
 
 
-MASCULINE_ANIMALS = (
-    "dog:le:chien cat:le:chat horse:le:cheval rabbit:le:lapin pig:le:cochon "
-    "animal:l':animal bird:l':oiseau donkey:l':âne"
-)
-FEMININE_ANIMALS = (
-    "turtle:la:tortue mouse:la:souris frog:la:grenouille cow:la:vache goat:la:chèvre "
-    "hen:la:poule bee:l':abeille spider:l':araignée"
-)
-MASCULINE_PLACES = (
-    "bridge:le:pont park:le:parc field:le:champ garden:le:jardin path:le:sentier "
-    "tunnel:le:tunnel market:le:marché airport:l':aéroport"
-)
-FEMININE_PLACES = (
-    "street:la:rue road:la:route square:la:place forest:la:forêt beach:la:plage "
-    "meadow:la:prairie courtyard:la:cour avenue:l':avenue"
-)
-ANIMALS = {"m": nouns("m", MASCULINE_ANIMALS), "f": nouns("f", FEMININE_ANIMALS)}
-PLACES = {"m": nouns("m", MASCULINE_PLACES), "f": nouns("f", FEMININE_PLACES)}
-OWNERS = nouns("m", "king:le:roi farmer:le:fermier uncle:l':oncle")
-OWNERS += nouns("f", "queen:la:reine aunt:la:tante actress:l':actrice")
-# jeune and large have one form for both genders; only il and elle show it there
-OF_ANIMALS = adjectives(
-    "tired:fatigué:fatiguée lazy:paresseux:paresseuse nervous:nerveux:nerveuse "
-    "slow:lent:lente thirsty:assoiffé:assoiffée young:jeune:jeune"
-)
-OF_PLACES = adjectives(
-    "wide:large:large narrow:étroit:étroite long:long:longue crowded:bondé:bondée "
-    "slippery:glissant:glissante dangerous:dangereux:dangereuse"
-)
-FORMS = OF_ANIMALS | OF_PLACES
-VERBS = ("cross:traversé", "explore:exploré")
-FIRST = ("in:à Paris:Paris ,:,", "in:en winter:hiver ,:,", "in_spring:au_printemps ,:,")
-RELATIVE = (
-    "that:qui lived:vivait nearby:tout_près",
-    "that:qui had_just:venait_de eaten:manger",
-    "that:qui loved:aimait music:la_musique",
-)
-LAST = ("on_Monday:lundi", "at:à noon:midi", "this:ce morning:matin")
 SLOTS = ("first", "owner", "relative", "last")
 Combination = tuple[Noun, Noun, str]  # animal, place, adjective
 
@@ -125,6 +82,12 @@ def combinations(part: str) -> tuple[tuple[Combination, ...], ...]:
         named = ((f"{a.english} {p.english} {adj}", (a, p, adj)) for a, p, adj in every)
         cells.append(tuple(each for name, each in named if part_of(name) == part))
     return tuple(cells)
+
+
+def is_alike(cell: tuple[Combination, ...]) -> bool:
+    """Return whether a cell's animals and places have one gender."""
+    animal, place, _ = cell[0]
+    return animal.gender == place.gender
 
 
 def noun_phrase(noun: Noun, owner: Noun | None = None) -> Phrase:
@@ -180,18 +143,24 @@ def join(phrases: list[Phrase]) -> Phrase:
 
 
 def gender(
-    n_rows: int, *, n_adjuncts: int = 0, part: str = "train", generator: torch.Generator
+    n_rows: int,
+    *,
+    n_adjuncts: int = 0,
+    mixed: bool = False,
+    part: str = "train",
+    generator: torch.Generator,
 ) -> list[Resolved]:
     """Draw sentences, the eight cells of gender × gender × who is meant alike.
 
-    When ``n_rows`` is a multiple of 8 each cell comes exactly as often as any other.
+    With ``mixed``, only the four in which animal and place differ in gender. When
+    ``n_rows`` is a multiple of 8 each cell comes exactly as often as any other.
     """
     at_least(1, n_rows=n_rows)
     if not 0 <= n_adjuncts <= len(SLOTS):
         raise ValueError(f"{n_adjuncts=} must be from 0 to {len(SLOTS)}")
     check_part(part)
     draw = python_random(generator)
-    cells = combinations(part)
-    chosen = list(cells) * (n_rows // 8) + draw.sample(cells, n_rows % 8)
+    cells = [cell for cell in combinations(part) if not (mixed and is_alike(cell))]
+    chosen = cells * (n_rows // len(cells)) + draw.sample(cells, n_rows % len(cells))
     draw.shuffle(chosen)
     return [sentence(draw.choice(cell), n_adjuncts, draw) for cell in chosen]

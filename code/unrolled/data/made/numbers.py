@@ -4,7 +4,8 @@
 elsewhere it does not. German writes a number as one long word; we cut it into the
 pieces it is built of, so that each piece has its counterpart. ``num2words`` names the
 small numbers; how they are put together is spelt out here, with what every piece
-stands for, and so the true alignment is known.
+stands for, and so the true alignment is known. There are too few numbers below 100 to
+divide: all of them are train's, and the others' begin at three digits.
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from unrolled.data.splits import check_part, part_of
 from unrolled.shapes import at_least
 
 MOST_DIGITS = 6
+LEAST_HELD_OUT = 3  # digits of the shortest numbers in validation and test
 Piece = tuple[str, str | None]  # what is written, and what it stands for (if anything)
 
 
@@ -31,8 +33,11 @@ class Number:
 
 
 def key(value: int) -> str:
-    """Return the name by which a number falls to train, validation or test."""
-    return f"number {value}"
+    """Return the name by which a number falls to train, validation or test.
+
+    Numbers below 100 share one name, and fall to train.
+    """
+    return f"number {value}" if value >= 100 else "number below 100"
 
 
 @cache
@@ -138,12 +143,21 @@ def numbers(
     """Draw numbers of one part, every count of digits in the range alike.
 
     A number belongs to one part for ever, so none of test is ever drawn for train.
+    Validation and test hold no number of one or two digits: there the range begins at
+    3, whatever ``n_digits`` says.
     """
     at_least(1, n_rows=n_rows)
     least, most = n_digits
     if not 1 <= least <= most <= MOST_DIGITS:
         raise ValueError(f"{n_digits=} must be a range within 1 to {MOST_DIGITS}")
     check_part(part)
+    if part != "train":
+        least = max(least, LEAST_HELD_OUT)
+    if most < least:
+        raise ValueError(
+            f"{n_digits=} must reach {least} for {part=}: numbers below 100 are in "
+            "train only"
+        )
     digits = torch.randint(least, most + 1, (n_rows,), generator=generator)
     values = [-1] * n_rows
     missing = list(range(n_rows))

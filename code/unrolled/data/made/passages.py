@@ -1,15 +1,17 @@
 """Questions about short passages, answered by a span of the passage or by none.
 
-A passage tells facts of a few people. The question asks for one fact of one of them;
-the passage always says something else of that person, and the like of another, so that
-both the person and the relation must be understood. Statements and questions are worded
-in four ways each, with *he* or *she* where the person is the same as just before: words
-in common are not enough to find the answer. Train, validation and test divide which
-wording of the question meets which wording of the fact.
+A passage tells facts of three people, and in every one the relation asked about is told
+of two of them: of the person in question and another, or of both others, and then there
+is no answer. So no count tells whether there is one: *who* is said to do *what* must be
+understood. (Who knows the relation only and takes the first is right half the time.)
+Statements and questions are worded in four ways each, with *he* or *she* where the
+person is the same as just before: words in common are not enough. The parts divide
+which wording of a question meets which of a fact; people and values are in all parts.
 """
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from random import Random
 
 import torch
@@ -135,45 +137,43 @@ def state(wording: str, person: str, value: str, again: bool) -> tuple[Words, in
 
 
 def choose_facts(
-    person: str, someone: str, asked: str, n_facts: int, told: bool, draw: Random
+    people: list[str], asked: str, n_facts: int, told: bool, draw: Random
 ) -> list[Fact]:
-    """Return the facts of a passage, in the order in which it tells them."""
-    rest = [(p, r) for r in RELATIONS if r != asked for p in (person, someone)]
-    more = draw.choice(rest[::2])  # something else of the person asked about
-    rest.remove(more)
-    facts = [(someone, asked), more, *([(person, asked)] if told else [])]
-    facts += draw.sample(rest, n_facts - len(facts))
+    """Return the facts of a passage in order; the first person is asked about."""
+    person, another, third = people
+    more, decoy = draw.sample([name for name in NAMES if name != asked], 2)
+    # without an answer, all is drawn alike but that two people exchange these
+    own, other = (asked, decoy) if told else (decoy, asked)
+    facts = [(another, asked), (person, more), (person, own), (third, other)]
+    rest = {*product(people, NAMES)} - {(who, asked) for who in people}
+    rest -= {(person, more), (person, decoy), (third, decoy)}
+    facts += draw.sample(sorted(rest), n_facts - 4)
     draw.shuffle(facts)
     return facts
 
 
 def make(n_facts: int, told: bool, part: str, draw: Random) -> Passage:
     """Make one passage with its question."""
-    person, someone = draw.sample(PEOPLE, 2)
-    asked = draw.choice(NAMES)
+    people, asked = draw.sample(PEOPLE, 3), draw.choice(NAMES)
     question = draw.randrange(N_WORDINGS)
     met = [s for s in range(N_WORDINGS) if (s + question) % N_WORDINGS in OWNED[part]]
-    used: dict[str, str] = {}  # the two people never share a value
-    words: list[str] = []
-    span, before = None, ""
-    for who, name in choose_facts(person, someone, asked, n_facts, told, draw):
+    used, words, span, before = set[str](), list[str](), None, ""
+    for who, name in choose_facts(people, asked, n_facts, told, draw):
         values, statements, _ = RELATIONS[name]
         wording = draw.choice(met) if name == asked else draw.randrange(N_WORDINGS)
-        value = draw.choice(values)
-        while value == used.get(name):
-            value = draw.choice(values)
-        used[name] = value
+        value = draw.choice([each for each in values if each not in used])
+        used.add(value)
         said, start = state(statements[wording], who, value, who == before)
-        if (who, name) == (person, asked):
+        if (who, name) == (people[0], asked):
             span = len(words) + start, len(words) + start + len(value.split())
         words += said
         before = who
     return Passage(
         passage=tuple(words),
-        question=tuple(RELATIONS[asked][2][question].format(who=person).split()),
+        question=tuple(RELATIONS[asked][2][question].format(who=people[0]).split()),
         answer=tuple(words[slice(*span)]) if span else (),
         span=span,
-        person=person,
+        person=people[0],
         relation=asked,
     )
 
@@ -188,12 +188,12 @@ def passages(
 ) -> list[Passage]:
     """Draw passages of ``n_facts`` sentences, a question of one part to each."""
     at_least(1, n_rows=n_rows)
-    most = 2 * len(RELATIONS) - 1
-    if not 3 <= n_facts <= most:
-        raise ValueError(f"{n_facts=} must be from 3 to {most}")
+    most = 3 * (len(RELATIONS) - 1) + 1
+    if not 4 <= n_facts <= most:
+        raise ValueError(f"{n_facts=} must be from 4 to {most}")
     if not 0 <= p_unanswerable <= 1:
         raise ValueError(f"{p_unanswerable=} must be a probability between 0 and 1")
     check_part(part)
     draw = python_random(generator)
-    told = [draw.random() >= p_unanswerable for _ in range(n_rows)]
+    told = (draw.random() >= p_unanswerable for _ in range(n_rows))
     return [make(n_facts, each, part, draw) for each in told]

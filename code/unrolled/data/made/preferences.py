@@ -8,11 +8,17 @@ $$P(a \succ b) = \sigma\big((r_a - r_b) / \tau\big),$$
 
 so that a reward model can be held against the truth. ``features`` scores any tokens
 whatever, so also what a policy makes up.
+
+A wrong number is too large as often as too small, unless the right one is 0: then it
+can only be too large. So of a right and a wrong answer the smaller is right somewhat
+more than half the time: 0.55 of train, 0.54 of validation, 0.56 of test. A prompt goes
+with its mirror image (3 plus 4, 4 plus 3), and there are few: 41 are test's.
 """
 
 import math
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from random import Random
 
 import torch
@@ -110,25 +116,35 @@ def probability(reward_a: float, reward_b: float, temperature: float) -> float:
     return 0.5 + 0.5 * math.tanh((reward_a - reward_b) / (2 * temperature))
 
 
+def key(a: int, sign: str, b: int) -> str:
+    """Return the name by which a sum falls to a part: 4 plus 3 goes with 3 plus 4."""
+    low, high = (a, b) if sign == "minus" else sorted((a, b))
+    return f"{low} {sign} {high}"
+
+
 @cache
 def prompts(part: str) -> tuple[Words, ...]:
-    """Return the prompts of a part; no sum is asked in two parts."""
+    """Return the prompts of a part; no sum is asked in two parts, nor turned round."""
     numbers = range(LARGEST + 1)
-    sums = [
-        f"what is {a} {sign} {b} ?"
-        for sign in ("plus", "times")
-        for a in numbers
-        for b in numbers
-    ]
-    sums += [f"what is {a} minus {b} ?" for a in numbers for b in range(a + 1)]
-    return tuple(tuple(text.split()) for text in sums if part_of(text) == part)
+    sums = list(product(numbers, ("plus", "times"), numbers))
+    sums += [(a, "minus", b) for a in numbers for b in range(a + 1)]
+    asked = (
+        f"what is {a} {s} {b} ?" for a, s, b in sums if part_of(key(a, s, b)) == part
+    )
+    return tuple(tuple(text.split()) for text in asked)
+
+
+def wrong_answer(number: int, draw: Random) -> int:
+    """Return a number near the right one, on either side of it and never below 0."""
+    far = draw.choice([step for step in (1, 2, 10) if step <= max(number, 1)])
+    return number + (draw.choice((-far, far)) if number else far)
 
 
 def respond(prompt: Words, n_fillers: int, draw: Random) -> Words:
     """Make up an answer: right every other time, polite or not, padded or not."""
     number = right_answer(prompt)
     if draw.random() < 0.5:
-        number += draw.choice((1, 2, 10, -1, -2) if number > 1 else (1, 2, 10))
+        number = wrong_answer(number, draw)
     pieces = [draw.choice(THANKS)] if draw.random() < 0.5 else []
     pieces += draw.sample(FILLERS, draw.randint(0, n_fillers))
     pieces += [draw.choice(ANSWERS).format(number), "."]

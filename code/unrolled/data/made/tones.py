@@ -4,7 +4,7 @@ There are sixteen units, four kinds (a steady *tone*, a *rise*, a *fall*, a *his
 tone of random strength) at four pitches. Eight syllables are made of two units each,
 and every unit belongs to one syllable only, so that half a syllable foretells the
 other half: something to learn for a model that fills in what was masked. A speaker has
-a pitch and a loudness of their own. Axes: B utterances, T samples; U counts
+a pitch and a loudness of their own. Axes: B utterances, T samples. U counts
 the units of an utterance.
 """
 

@@ -4,7 +4,8 @@ A tokenizer is a frozen value with ``encode(text) -> list[int]``,
 ``decode(ids) -> str``, ``tokens`` (the token of an id), ``ids`` (the id of a token) and
 a length. Special tokens come first, in the order given, and no text is ever encoded as
 one: ``<eos>`` in a text is five characters. Decoding leaves them out, except ``<unk>``,
-which stands for something that was there. (WordPiece keeps the ways of BERT instead.)
+which stands for something that was there. (Byte pairs never need it, and leave it out
+too; WordPiece keeps the ways of BERT.)
 """
 
 import json

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unrolled.data.batch import Batch
 from unrolled.data.windows import (
     carried_windows,
     sampled_windows,
@@ -14,6 +15,16 @@ from unrolled.data.windows import (
 from unrolled.runtime import generator
 
 sizes = st.tuples(st.integers(2, 60), st.integers(2, 12), st.integers(1, 12))
+
+
+def whole(batches):
+    """All batches in one, and the number of rows of each."""
+    found = list(batches)
+    parts = {"x": [b.x for b in found], "y": [b.y for b in found]}
+    if found[0].mask is not None:
+        parts["mask"] = [b.mask for b in found]
+    joined = {name: torch.cat(tensors) for name, tensors in parts.items()}
+    return Batch(**joined), [len(batch) for batch in found]
 
 
 def text(n):
@@ -27,7 +38,8 @@ def test_the_striding_of_deck_4_put_right():
     The slide's last two windows begin at t_44 and t_46. From t_1 in steps of two,
     they begin at t_43 and t_45, and t_50 is in none.
     """
-    batch = strided_windows(text(51)[1:], width=5, stride=2)
+    batch, sizes = whole(strided_windows(text(51)[1:], 10, width=5, stride=2))
+    assert sizes == [10, 10, 3]
     starts = batch.x[:, 0].tolist()
     assert starts == list(range(1, 46, 2))
     assert starts[-2:] == [43, 45]
@@ -43,7 +55,8 @@ def test_strided_windows_are_those_of_a_loop(size):
     n = max(n, width)
     tokens = list(range(n))
     found = [tokens[i : i + width] for i in range(0, n - width + 1, stride)]
-    batch = strided_windows(text(n), width=width, stride=stride)
+    batch, sizes = whole(strided_windows(text(n), 4, width=width, stride=stride))
+    assert all(size == 4 for size in sizes[:-1])
     assert batch.x.tolist() == [window[:-1] for window in found]
     assert batch.y.tolist() == [window[1:] for window in found]
     assert len(batch) == (n - width) // stride + 1
@@ -53,7 +66,9 @@ def test_strided_windows_are_those_of_a_loop(size):
 def test_scoring_windows_score_every_token_once_with_context(size):
     n, width, stride = size
     stride = min(stride, width - 1)
-    batch = scoring_windows(text(n), width=width, stride=stride)
+    batch, sizes = whole(scoring_windows(text(n), 4, width=width, stride=stride))
+    assert all(size == 4 for size in sizes[:-1])
+    assert len(batch) == 1 + -(-max(n - width, 0) // stride)  # no more than needed
     assert sorted(batch.y[batch.mask].tolist()) == list(range(1, n))
     assert torch.equal(batch.y, batch.x + 1)
     in_sight = batch.y - batch.x[:, :1]  # tokens of the window before the target
@@ -63,7 +78,7 @@ def test_scoring_windows_score_every_token_once_with_context(size):
 
 
 def test_a_stride_of_one_scores_with_the_fullest_context():
-    batch = scoring_windows(text(9), width=4, stride=1)
+    (batch,) = scoring_windows(text(9), 9, width=4, stride=1)
     assert batch.mask.sum(dim=1).tolist() == [3, 1, 1, 1, 1, 1]
     assert batch.mask[1:, -1].all()
 
@@ -112,30 +127,49 @@ def test_an_rnn_with_a_carried_state_reads_what_it_reads_at_once():
 
 
 @pytest.mark.parametrize(
+    "cut",
+    [
+        lambda ids: strided_windows(ids, 3, width=4, stride=1),
+        lambda ids: scoring_windows(ids, 3, width=4, stride=2),
+        lambda ids: [sampled_windows(ids, 3, width=4, generator=generator(0))],
+        lambda ids: carried_windows(ids, 3, steps=2),
+    ],
+)
+def test_a_masked_input_changes_neither_targets_nor_text(cut):
+    ids = text(12)
+    for batch in cut(ids):
+        before = batch.y.clone()
+        batch.x.fill_(-1)
+        assert torch.equal(batch.y, before)
+        batch.y.fill_(-1)
+    assert torch.equal(ids, text(12))
+
+
+@pytest.mark.parametrize(
     ("call", "said"),
     [
         (
-            lambda: strided_windows(text(4), width=5, stride=1),
+            lambda: strided_windows(text(4), 2, width=5, stride=1),
             r"ids has shape \(4,\); it must be one row of at least 5 tokens",
         ),
         (
-            lambda: strided_windows(text(4)[None], width=2, stride=1),
+            lambda: strided_windows(text(4)[None], 2, width=2, stride=1),
             r"ids has shape \(1, 4\)",
         ),
         (
-            lambda: strided_windows(text(4), width=1, stride=1),
+            lambda: strided_windows(text(4), 2, width=1, stride=1),
             r"width=1 must be at least 2: an input and its target",
         ),
         (
-            lambda: strided_windows(text(4), width=2, stride=0),
+            lambda: strided_windows(text(4), 2, width=2, stride=0),
             r"stride=0 must be at least 1$",
         ),
         (
-            lambda: scoring_windows(text(9), width=4, stride=4),
+            lambda: scoring_windows(text(9), 2, width=4, stride=4),
             r"stride=4 must be at least 1 and at most width - 1 = 3$",
         ),
         (
-            lambda: scoring_windows(text(1), width=4, stride=3),
+            lambda: scoring_windows(text(1), 2, width=4, stride=3),
             r"ids has shape \(1,\); it must be one row of at least 2 tokens",
         ),
         (
@@ -147,15 +181,23 @@ def test_an_rnn_with_a_carried_state_reads_what_it_reads_at_once():
             r"n_rows=0 must be at least 1",
         ),
         (
-            lambda: next(carried_windows(text(3), 3, steps=2)),
-            r"at least 4 tokens",
-        ),
-        (
-            lambda: next(carried_windows(text(9), 0, steps=2)),
+            lambda: strided_windows(text(9), 0, width=2, stride=1),
             r"n_rows=0 must be at least 1",
         ),
         (
-            lambda: next(carried_windows(text(9), 2, steps=0)),
+            lambda: scoring_windows(text(9), 0, width=2, stride=1),
+            r"n_rows=0 must be at least 1",
+        ),
+        (
+            lambda: carried_windows(text(3), 3, steps=2),
+            r"at least 4 tokens",
+        ),
+        (
+            lambda: carried_windows(text(9), 0, steps=2),
+            r"n_rows=0 must be at least 1",
+        ),
+        (
+            lambda: carried_windows(text(9), 2, steps=0),
             r"steps=0 must be at least 1",
         ),
     ],

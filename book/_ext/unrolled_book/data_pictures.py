@@ -18,7 +18,8 @@ SCALE = {8: 10, 32: 4}  # how many pixels of the page to a pixel of ours, by wid
 def example(shown: dict[str, Any]) -> list[nodes.Node]:
     """Return the nodes of an example of any form, with its words below a picture."""
     if shown["form"] == "text":
-        return [nodes.literal_block(shown["text"], shown["text"], language="none")]
+        look = {"language": "none", "classes": ["data-example"]}
+        return [nodes.literal_block(shown["text"], shown["text"], **look)]
     picture = _image(shown) if shown["form"] == "image" else _drawing(shown)
     return [
         nodes.raw("", picture, format="html"),

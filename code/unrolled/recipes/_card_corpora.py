@@ -19,8 +19,7 @@ from unrolled.data.corpora.shakespeare import shakespeare, shakespeare_text
 from unrolled.data.corpora.tags import SHARED_WORDS as SHARED_BY_ARTICLES
 from unrolled.data.corpora.tags import tags
 from unrolled.data.corpora.tunes import Tune, tunes
-from unrolled.data.corpora.weather import KINDS, weather
-from unrolled.data.splits import Splits
+from unrolled.data.splits import PARTS, Splits
 from unrolled.recipes._card_forms import card, each_part, everything, share, text
 
 # Harmless and typical, looked at by us: no person is named, nobody is abused.
@@ -112,6 +111,12 @@ def measure_opinions(kind: str) -> dict[str, Any]:
         shared=SHARED_WORDS,
         documents=len({opinion.document for opinion in found}),
         positive=share(opinion.score > 0 for opinion in found),
+        **{
+            f"positive_{part}": share(
+                opinion.score > 0 for opinion in getattr(parts, part)
+            )
+            for part in PARTS
+        },
         mild=share(abs(opinion.score) < 1 for opinion in found),
         first_half=share(opinion.score > 0 for opinion in found[:half]),
         second_half=share(opinion.score > 0 for opinion in found[half:]),
@@ -182,20 +187,3 @@ def measure_interface() -> dict[str, Any]:
         jaccard_80=share(index >= 0.8 for index in found),
         by_program_50=share(index >= 0.5 for index in by_program),
     )
-
-
-def measure_weather() -> dict[str, Any]:
-    """Count days, and those of each kind; the example is the first of them."""
-    days = everything(weather())
-    tally = Counter(day.weather for day in days)
-    first = days[0]
-    wet = [day.weather for day in days if day.precipitation > 0]
-    example = text(
-        f"{first.date}  {first.weather}",
-        f"rain {first.precipitation} mm, wind {first.wind} m/s",
-        f"{first.temp_min} to {first.temp_max} degrees Celsius",
-    )
-    counts = {"days": each_part(len, weather())}
-    dry_words = share(word in ("fog", "sun") for word in wet)
-    kinds = {kind: tally[kind] for kind in KINDS}
-    return card(example, counts, wet=len(wet), dry_words=dry_words, **kinds)

@@ -9,7 +9,13 @@ from unrolled.data.made.flip_flop import flip_flop
 from unrolled.data.made.proteins import LETTERS, family
 from unrolled.data.made.recall import recall
 from unrolled.data.made.scenes import HELD_OUT, SEEN, SIDE, scenes
-from unrolled.data.made.symbols import copying, reversal, running_parity, varying_recall
+from unrolled.data.made.symbols import (
+    SymbolPair,
+    copying,
+    reversal,
+    running_parity,
+    varying_recall,
+)
 from unrolled.data.made.tones import N_UNITS, RATE, SYLLABLES, tones
 from unrolled.recipes._card_forms import card, drawing, image, text
 from unrolled.runtime import generator
@@ -35,6 +41,11 @@ def measure_recall() -> dict[str, Any]:
     return card(text(f"inputs  {inputs}", f"answer  {_numbers(batch.y)}"))
 
 
+def _rule(name: str, pair: SymbolPair) -> tuple[str, str]:
+    source, target = (" ".join(map(str, side)) for side in (pair.source, pair.target))
+    return name, f"   {source}  ->  {target}"
+
+
 def measure_symbols() -> dict[str, Any]:
     """Draw one row of each of the four tasks."""
     copied, turned = (
@@ -44,11 +55,13 @@ def measure_symbols() -> dict[str, Any]:
     parity = running_parity(1, 9, generator=generator(0))
     inputs, lag = _numbers(batch.x[0].argmax(dim=1)), int(lags[0])
     example = text(
-        f"copying         {copied.source} -> {copied.target}",
-        f"reversal        {turned.source} -> {turned.target}",
-        f"varying_recall  {inputs} -> {int(batch.y[0])} (lag {lag})",
-        f"running_parity  {_numbers(parity.x[0])}",
-        f"             -> {_numbers(parity.y[0])}",
+        *_rule("copying", copied),
+        *_rule("reversal", turned),
+        f"varying_recall, lag {lag}",
+        f"  {inputs}  ->  {int(batch.y[0])}",
+        "running_parity",
+        f"  {_numbers(parity.x[0])}  ->",
+        f"  {_numbers(parity.y[0])}",
     )
     return card(example)
 

@@ -1,5 +1,6 @@
-"""What the data cards say of real pictures, pens, vectors and weights."""
+"""What the data cards say of real weather, pictures, pens, vectors and weights."""
 
+from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.resources import files
@@ -13,11 +14,13 @@ from unrolled.data.corpora.glove import WordVectors, glove
 from unrolled.data.corpora.minilm import minilm
 from unrolled.data.corpora.smollm2 import smollm2
 from unrolled.data.corpora.strokes import fonts, strokes, write
+from unrolled.data.corpora.weather import KINDS, LAST_RAIN, weather
 from unrolled.data.tokens.wordpiece import WordPiece
 from unrolled.recipes._card_forms import (
     card,
     drawing,
     each_part,
+    everything,
     image,
     share,
     text,
@@ -43,9 +46,10 @@ def measure_digits() -> dict[str, Any]:
     anywhere = labels[gaps.argmin(axis=1)] == labels
     gaps[forms[:, None] == forms] = np.inf
     elsewhere = labels[gaps.argmin(axis=1)] == labels
+    words = f"The digit {labels[0]}, {' by '.join(map(str, images.shape[1:]))} pixels."
     file = files("sklearn.datasets.data") / "digits.csv.gz"
     return card(
-        image(1 - split.train.images[0][..., None], alt="A zero, 8 by 8 grey pixels."),
+        image(1 - split.train.images[0][..., None], alt=words),
         {"images": each_part(len, split)},
         forms=len(np.unique(forms)),
         neighbour=share(anywhere.tolist()),
@@ -109,12 +113,12 @@ def measure_minilm() -> dict[str, Any]:
     """Count weights and word pieces; the example is a sentence cut into them."""
     model = minilm()
     sentence = "The turtle unrolled the tapestry."
-    pieces = WordPiece(tokens=model.words).split(sentence)
+    pieces = WordPiece(tokens=model.tokens).split(sentence)
     return card(
         text(sentence, " ".join(pieces)),
         {
             "weights": {"all": model.n_parameters},
-            "word pieces": {"all": len(model.words)},
+            "word pieces": {"all": len(model.tokens)},
         },
         layers=model.config.n_layers,
         width=model.config.d_model,
@@ -136,11 +140,31 @@ def measure_smollm2() -> dict[str, Any]:
         text(*lines),
         {
             "weights": {"all": model.n_parameters},
-            "tokens": {"all": len(model.tokens.tokens)},
+            "tokens": {"all": len(model.tokenizer.tokens)},
         },
         layers=model.config.n_layers,
         width=model.config.d_model,
         positions=model.config.n_positions,
         bits=bits["matrix"],
         table_bits=bits["table"],
+    )
+
+
+def measure_weather() -> dict[str, Any]:
+    """Count days, and those of each kind; the example is the first of them."""
+    days = everything(weather())
+    tally = Counter(day.weather for day in days)
+    first = days[0]
+    wet = [day.weather for day in days if day.wet]
+    example = text(
+        f"{first.date}  {first.weather}",
+        f"rain {first.precipitation} mm, wind {first.wind} m/s",
+        f"{first.temp_min} to {first.temp_max} degrees Celsius",
+    )
+    counts = {"days": each_part(len, weather())}
+    dry_words = share(word in ("fog", "sun") for word in wet)
+    kinds = {kind: tally[kind] for kind in KINDS}
+    last_rain = f"{LAST_RAIN.day} {LAST_RAIN:%B %Y}"
+    return card(
+        example, counts, wet=len(wet), dry_words=dry_words, last_rain=last_rain, **kinds
     )

@@ -21,7 +21,7 @@ MEASURES: dict[str, Callable[[], dict[str, Any]]] = {
     **{kind: partial(texts.measure_opinions, kind) for kind in texts.CHOSEN},
     "tags": texts.measure_tags,
     "interface": texts.measure_interface,
-    "weather": texts.measure_weather,
+    "weather": numbers.measure_weather,
     "digits": numbers.measure_digits,
     "strokes": numbers.measure_strokes,
     "glove": numbers.measure_glove,

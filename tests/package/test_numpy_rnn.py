@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
 from bench import plain_loop
-from unrolled.layers.unroll import RNN
+from unrolled.layers.stacks import RNN
 from unrolled.models import numpy_rnn
 from unrolled.models.numpy_rnn import NumpyRNN
 

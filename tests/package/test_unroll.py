@@ -8,7 +8,8 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from unrolled.layers.recurrent import RNNCell
-from unrolled.layers.unroll import RNN, unroll
+from unrolled.layers.stacks import RNN
+from unrolled.layers.unroll import unroll
 
 B, T, E, D, L = 3, 5, 2, 4, 2
 LENGTHS = torch.tensor([2, 5, 1])
@@ -294,7 +295,7 @@ def test_unroll_names_numbers_of_another_kind_than_the_weights(name):
     given[name] = given[name].double()
     message = f"^{name} is torch.float64 and the weights are torch.float32: convert"
     with pytest.raises(ValueError, match=message):
-        unroll(RNNCell(E, D), **given)
+        unroll(RNNCell(E, D), *given.values())
 
 
 @pytest.mark.parametrize("name", ["x", "h_0"])
@@ -304,7 +305,7 @@ def test_a_stack_names_numbers_of_another_kind_than_the_weights(name, device):
     given[name] = given[name].double()
     message = f"^{name} is torch.float64 and the weights are torch.float32: convert"
     with pytest.raises(ValueError, match=message):
-        RNN(E, D, n_layers=L).to(device)(**given)
+        RNN(E, D, n_layers=L).to(device)(*given.values())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unrolled.layers.unroll import RNN
+from unrolled.layers.stacks import RNN
 from unrolled.layers.windows import unroll_in_windows
 
 sizes = st.integers(1, 4)

@@ -7,7 +7,8 @@ Axes: B batch, E input width, D hidden width. A cell takes one time step;
 import torch
 from torch import Tensor, nn
 
-from unrolled.shapes import check_dtype, check_shape
+from unrolled.layers.states import check_state
+from unrolled.shapes import at_least, check_dtype, check_shape
 
 
 class RNNCell(nn.Module):
@@ -24,9 +25,7 @@ class RNNCell(nn.Module):
 
     def __init__(self, d_in: int, d_hidden: int) -> None:
         super().__init__()
-        for name, width in {"d_in": d_in, "d_hidden": d_hidden}.items():
-            if width < 1:
-                raise ValueError(f"{name}={width} must be at least 1")
+        at_least(1, d_in=d_in, d_hidden=d_hidden)
         self.d_in, self.d_hidden = d_in, d_hidden
         bound = d_hidden**-0.5
         self.W_x = nn.Parameter(torch.empty(d_in, d_hidden).uniform_(-bound, bound))
@@ -41,10 +40,13 @@ class RNNCell(nn.Module):
         check_shape("x_t", x_t, "B E", E=self.d_in)
         check_dtype("x_t", x_t, self.W_x)
         if h is None:
-            h = x_t.new_zeros(len(x_t), self.d_hidden)
-        check_shape("h", h, "B D", B=len(x_t), D=self.d_hidden)
-        check_dtype("h", h, self.W_h)
+            h = self.empty(x_t)
+        check_state(h, self.empty(x_t), self.W_h, axes="B D")
         return self.step(self.project(x_t), h)
+
+    def empty(self, x: Tensor) -> Tensor:
+        """Return the state before the first step of ``x`` (B, ...): zeros (B, D)."""
+        return x.new_zeros(len(x), self.d_hidden)
 
     def project(self, x: Tensor) -> Tensor:
         """Return the input's share of ``a``: (..., E) to (..., D).

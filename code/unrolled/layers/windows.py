@@ -6,7 +6,7 @@ Axes: B batch, T time, E input width, D hidden width, L layers.
 import torch
 from torch import Tensor
 
-from unrolled.layers.unroll import RNN
+from unrolled.layers.stacks import RNN
 
 
 def unroll_in_windows(

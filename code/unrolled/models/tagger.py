@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from unrolled.layers.unroll import RNN
+from unrolled.layers.stacks import RNN
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

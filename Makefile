@@ -33,7 +33,7 @@ book: $(VENV)/book ## build the book and say where to open it
 test: $(VENV)/dev ## run every test: lint, types, package, book, chapters, browser
 	@$(BIN)/python tools/run_tests.py
 
-check: $(VENV)/dev ## run the fast tests only, in under a minute
+check: $(VENV)/dev ## run the fast tests only, in two to three minutes
 	@$(BIN)/python tools/run_tests.py --fast
 
 lint: $(VENV)/dev ## check style and types

@@ -2,13 +2,18 @@
 
 import json
 import os
+import signal
 
 from unrolled.data.fetch.pins import Archive
 from unrolled.data.fetch.sources import SOURCES, Source
 
 
 def install() -> Archive:
-    """Put the archive that TINY describes into the table."""
+    """Put the archive that TINY describes into the table, and let Ctrl-C be heard.
+
+    A shell starts what it puts into the background deaf to it, tests of ours too.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     archive = Archive(**json.loads(os.environ["TINY"]))
     SOURCES["tiny"] = Source(
         name="tiny", archives=(archive,), licence="CC0", citation="nobody"

@@ -13,6 +13,7 @@ import yaml
 from bs4 import BeautifulSoup, Tag
 from PIL import Image
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 import unrolled
 from unrolled.data.corpora.glove import WordVectors
@@ -313,11 +314,12 @@ def build(root: Path, source: str = SOURCE) -> tuple[BeautifulSoup, str]:
     out = root / "out"
     parts = ["myst_parser", "unrolled_book.data_cards"]
     settings = {"extensions": parts, "exclude_patterns": ["out"]}
-    app = Sphinx(
-        root, None, out, out / "trees", "html", settings,
-        status=None, warning=warnings,
-    )  # fmt: skip
-    app.build()
+    with docutils_namespace():
+        app = Sphinx(
+            root, None, out, out / "trees", "html", settings,
+            status=None, warning=warnings,
+        )  # fmt: skip
+        app.build()
     page = BeautifulSoup((out / "index.html").read_text("utf-8"), "html.parser")
     return page, warnings.getvalue()
 

@@ -345,3 +345,31 @@ def test_a_real_ctrl_c_and_the_run_after_it(index, folder):
     assert call("fetch", "tiny").stdout.endswith("fetched\n")
     assert "Range" in index.file_requests()[-1]
     assert (folder / NAME).read_bytes() == WHOLE
+
+
+def test_a_source_that_is_not_unpacked_is_not_whole(monkeypatch, tmp_path):
+    """A folder that lacks what readers need as files would fail a class offline."""
+    monkeypatch.setenv("UNROLLED_DATA", str(tmp_path))
+    glove = SOURCES["glove"]
+    made = tmp_path / glove.archives[0].filename
+    with made.open("wb") as file:
+        file.truncate(glove.archives[0].size)
+    (line,) = (s for s in call("list").output.splitlines() if s.startswith("glove"))
+    assert "in part" in line
+    (tmp_path / "unpacked" / "glove" / glove.unpacked[0]).parent.mkdir(parents=True)
+    (tmp_path / "unpacked" / "glove" / glove.unpacked[0]).touch()
+    (line,) = (s for s in call("list").output.splitlines() if s.startswith("glove"))
+    assert " yes " in line
+
+
+def test_verify_names_what_is_not_unpacked(monkeypatch, index, folder):
+    call("fetch", "tiny")
+    monkeypatch.setitem(
+        SOURCES, "tiny", replace(SOURCES["tiny"], unpacked=("tiny/words.txt",))
+    )
+    result = call("verify", "tiny")
+    assert result.exit_code == 1
+    assert (
+        "words.txt: it is not unpacked yet. Run: unrolled data fetch tiny"
+        in result.stderr
+    )

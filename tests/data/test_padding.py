@@ -93,6 +93,10 @@ def test_buckets_pad_little_and_differ_from_time_to_time():
     [
         (lambda: pad([]), "rows is empty: there is nothing to pad"),
         (
+            lambda: pad_labelled([[1, 2]], [0.5]),
+            r"labels is a list; make it torch.tensor\(labels\)",
+        ),
+        (
             lambda: pad_tagged([[1, 2]], [[1]]),
             "row 0 has 2 steps and 1 tags: each step needs its own tag",
         ),

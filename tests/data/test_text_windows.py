@@ -181,6 +181,10 @@ def test_a_masked_input_changes_neither_targets_nor_text(cut):
             r"n_rows=0 must be at least 1",
         ),
         (
+            lambda: strided_windows([1, 2, 3], 2, width=2, stride=1),
+            r"ids is a list; make it torch.tensor\(ids\)",
+        ),
+        (
             lambda: strided_windows(text(9), 0, width=2, stride=1),
             r"n_rows=0 must be at least 1",
         ),

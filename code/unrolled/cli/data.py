@@ -15,7 +15,13 @@ from unrolled.data.fetch.homes_table import HOMES
 from unrolled.data.fetch.parts import part_of
 from unrolled.data.fetch.places import data_folder
 from unrolled.data.fetch.sources import SOURCES, Source
-from unrolled.data.fetch.store import fetch, find_source, path_of, unpack
+from unrolled.data.fetch.store import (
+    fetch,
+    find_source,
+    path_of,
+    unpack,
+    unpacked_path,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -53,11 +59,11 @@ def _megabytes(n_bytes: int) -> str:
 
 
 def _state(source: Source) -> str:
-    """Return whether a source is here, by the sizes of its files only."""
-    here = [
-        path_of(archive).is_file() and path_of(archive).stat().st_size == archive.size
-        for archive in source.archives
-    ]
+    """Return whether a source is here, by sizes and names only."""
+    files = [path_of(archive) for archive in source.archives]
+    sizes = [path.stat().st_size if path.is_file() else -1 for path in files]
+    here = [n == a.size for n, a in zip(sizes, source.archives, strict=True)]
+    here += [unpacked_path(source.name, member).is_file() for member in source.unpacked]
     return "yes" if all(here) else "in part" if any(here) else "no"
 
 

@@ -29,6 +29,9 @@ def pad(rows: Sequence[Ids], *, pad_id: int = 0) -> tuple[Tensor, Tensor]:
 
 def pad_labelled(rows: Sequence[Ids], labels: Tensor, *, pad_id: int = 0) -> Batch:
     """Return padded rows with one label each: ``labels`` (B,), of any kind."""
+    if not isinstance(labels, Tensor):
+        kind = type(labels).__name__
+        raise ValueError(f"labels is a {kind}; make it torch.tensor(labels)")
     x, mask = pad(rows, pad_id=pad_id)
     return Batch(x=x, y=labels, mask=mask)
 

@@ -98,6 +98,8 @@ def _check_width(width: int, stride: int, *, most: int | None = None) -> None:
 
 
 def _check_text(ids: Tensor, *, least: int) -> None:
+    if not isinstance(ids, Tensor):
+        raise ValueError(f"ids is a {type(ids).__name__}; make it torch.tensor(ids)")
     if ids.ndim != 1 or len(ids) < least:
         raise ValueError(
             f"ids has shape {tuple(ids.shape)}; it must be one row of at least "

@@ -34,7 +34,8 @@ def measure_agreement() -> dict[str, Any]:
         name: {"seen": count(SEEN, name), "held out": count(UNSEEN, name)}
         for name in ("nouns", "verbs")
     }
-    one = agreement(1, 2, generator=generator(2))[0]
+    drawn = agreement(99, generator=generator(2))
+    one = min((a for a in drawn if a.n_attractors), key=lambda a: len(a.words))
     subject = one.words[one.subject_at]
     return card(
         text(one.text, f"subject {subject}; {one.right}, not {one.wrong}"), counts
@@ -117,7 +118,8 @@ def measure_entailment() -> dict[str, Any]:
 
 def measure_preferences() -> dict[str, Any]:
     """Count the prompts of each part."""
-    one = preferences(1, generator=generator(0))[0]
+    drawn = preferences(99, generator=generator(0))
+    one = next(pair for pair in drawn if max(pair.rewards) - min(pair.rewards) > 1)
     marks = ("*", " ") if one.first_preferred else (" ", "*")
     answers = zip(marks, one.responses, one.rewards, strict=True)
     lines = (

@@ -51,7 +51,9 @@ class WordVectors:
     def row(self, word: str) -> int:
         """Return the row of ``word``, which must be in the table as it is spelt."""
         if word not in self.index:
-            raise ValueError(f"{word=} has no vector: words are in lower case")
+            raise ValueError(
+                f"{word=} is not among the {len(self):,} words, all in lower case"
+            )
         return self.index[word]
 
     def __getitem__(self, word: str) -> NDArray[np.float32]:

@@ -2,7 +2,8 @@
 
 The fonts were drawn for plotters in 1967, each letter as a few lines of a pen. `write`
 sets a text in one of them and lets the pen wander: synthetic handwriting, made and not
-collected, but with what no collection has, the true letter of every point.
+collected, but with what running handwriting seldom has, the true letter of every
+point.
 
 Of the 32 fonts in the archive 21 have Latin letters, and ten of these are others over
 again under a second name. That leaves the eleven hands of `HANDS`. They are split by

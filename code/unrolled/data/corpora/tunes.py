@@ -2,7 +2,7 @@ r"""Dance tunes of Ireland, Scotland and New England in ABC notation, one a reco
 
 Three collections: Ryan's Mammoth Collection (Boston, 1883), the 1,850 melodies of
 O'Neill's Music of Ireland (Chicago, 1903; some are here twice) and Aird's Airs
-(Glasgow, from 1778): 4,248 tunes. Volunteers typed them, each with habits of their
+(Glasgow, from 1782): 4,248 tunes. Volunteers typed them, each with habits of their
 own, so we bring them to one spelling. Of the header a tune keeps what a player must
 know: metre, unit of length and key. ``E Minor``, ``EM`` and ``Em`` all become ``Em``;
 a missing unit is the one that ABC prescribes. The body keeps notes, rests, bars,

@@ -6,10 +6,12 @@ would be half known.
 
 The numbers are alike throughout; the word is not. Up to 28 March 2013 each of the 227
 days with rain is called "rain" or "snow"; from 4 April on, nearly all of the 396 are
-called "fog" or "sun", and nine "rain" or "drizzle". We do not know why: the file says
-nothing of it. The break lies inside the training part: 251 days are called "rain" in
-train, 3 in validation and 5 in test, and none is called "snow" after `LAST_RAIN`. So
-do not learn ``weather`` here and test it there. `Day.wet` is a truth without a break.
+called "fog" or "sun", and nine "rain" or "drizzle". The word was made by a script of
+the data's collectors out of flags that observers set, not out of the gauge, and the
+flags may have changed; nobody says so. The break lies inside the training part: 251
+days are called "rain" in train, 3 in validation and 5 in test, and none is called
+"snow" after `LAST_RAIN`. So do not learn ``weather`` here and test it there. `Day.wet`
+is a truth without a break.
 """
 
 import csv

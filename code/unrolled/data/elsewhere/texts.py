@@ -22,8 +22,8 @@ def tiny_shakespeare() -> Splits[str]:
 def wikitext2() -> Splits[str]:
     """Return WikiText-2 (raw): good articles of Wikipedia, divided by article.
 
-    A heading is a line such as `` = Title = ``. Nothing is replaced by ``<unk>``, but
-    words stand apart from their punctuation and `` @-@ `` is a hyphen.
+    A heading is a line such as ``= Title =``. Nothing is replaced by ``<unk>``, but
+    words stand apart from their punctuation and ``@-@`` is a hyphen.
     """
     return Splits(**{part: _parquet(_rows(part)) for part in PARTS})
 

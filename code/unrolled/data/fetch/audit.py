@@ -48,9 +48,10 @@ def look_at(source: Source) -> Iterator[Finding]:
         yield Finding(name=source.name, path=path, fault=why, again=again)
     for member in source.unpacked if is_whole else ():
         path = unpacked_path(source.name, member)
-        if os.path.exists(path):
+        why = "it is not unpacked yet"
+        if os.path.lexists(path):
             why = _look(partial(unpacked_fault, source.name, member))
-            yield Finding(name=source.name, path=path, fault=why, again=again)
+        yield Finding(name=source.name, path=path, fault=why, again=again)
 
 
 def look_elsewhere() -> Iterator[Finding]:

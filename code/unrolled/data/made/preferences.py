@@ -4,7 +4,7 @@ A prompt is a small sum; an answer is right or wrong, polite or not, long or sho
 hidden reward is a weighted sum of these, and a judge prefers the first answer with the
 probability of Bradley and Terry,
 
-$$P(a \succ b) = \sigma\big((r_a - r_b) / \tau\big),$$
+.. math:: P(a \succ b) = \sigma\big((r_a - r_b) / \tau\big),
 
 so that a reward model can be held against the truth. ``features`` scores any tokens
 whatever, so also what a policy makes up.

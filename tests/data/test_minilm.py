@@ -41,9 +41,9 @@ def test_the_sizes_are_the_files():
 
 def test_there_are_22_7_million_parameters_as_the_sizes_say():
     c = minilm().config
-    D, I = c.d_model, c.d_feedforward  # noqa: E741
+    D, inner = c.d_model, c.d_feedforward
     tables = (c.n_tokens + c.n_positions + c.n_segments) * D + 2 * D
-    layer = 4 * (D * D + D) + 2 * D * I + I + D + 4 * D
+    layer = 4 * (D * D + D) + 2 * D * inner + inner + D + 4 * D
     assert minilm().n_parameters == tables + c.n_layers * layer + D * D + D
     assert minilm().n_parameters == 22_713_216
 

@@ -14,6 +14,7 @@ from unrolled.data.splits import (
     runs,
     split_by,
     split_families,
+    split_named,
 )
 
 
@@ -84,6 +85,11 @@ def test_no_key_is_on_two_sides(records):
         assert len(set.union(*sides)) == sum(map(len, sides))
     for part in whole:
         assert list(part) == [pair for pair in records if pair in set(part)]
+
+
+def test_lists_of_names_divide_and_keep_the_order():
+    parts = split_named("caba", str.upper, validation=["B"], test=["C"])
+    assert (parts.train, parts.validation, parts.test) == (("a", "a"), ("b",), ("c",))
 
 
 def test_what_is_no_part_is_named():

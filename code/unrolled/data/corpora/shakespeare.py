@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from unrolled.data.fetch.store import open_source
-from unrolled.data.splits import PARTS, Splits
+from unrolled.data.splits import PARTS, Splits, split_named
 
 VALIDATION = ("john", "lovers_complaint", "macbeth", "twelfth_night")
 TEST = ("henry_viii", "othello", "phoenix_and_the_turtle", "tempest")
@@ -89,15 +89,9 @@ def _works() -> Iterator[Work]:
 def shakespeare() -> Splits[tuple[Work, ...]]:
     """Return the 42 works by name, divided into about 85 / 7 / 8 per cent."""
     found = tuple(_works())
-    part = dict.fromkeys(VALIDATION, "validation") | dict.fromkeys(TEST, "test")
-    if missing := {*part, *POEMS} - {one.name for one in found}:
+    if missing := {*VALIDATION, *TEST, *POEMS} - {one.name for one in found}:
         raise ValueError(f"the archive of shakespeare must hold {sorted(missing)}")
-    return Splits(
-        **{
-            name: tuple(one for one in found if part.get(one.name, "train") == name)
-            for name in PARTS
-        }
-    )
+    return split_named(found, lambda one: one.name, validation=VALIDATION, test=TEST)
 
 
 @cache

@@ -30,7 +30,7 @@ _BROKEN = (
     struct.error,
     OSError,  # gzip and bz2 complain with it, as the disk does
     EOFError,
-    NotImplementedError,
+    NotImplementedError,  # what zipfile raises at a compression it does not know
     RuntimeError,
     ValueError,
     OverflowError,

@@ -1,4 +1,7 @@
-"""The package reference: made from the package, and nothing of the package left out."""
+"""The package reference: made from the package, and nothing of the package left out.
+
+It is several pages: a browser takes long over one that holds everything.
+"""
 
 import re
 from pathlib import Path
@@ -11,45 +14,49 @@ from unrolled.cli import app
 from unrolled_book import package
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "book" / "reference.md"
-PAGE = ROOT / "_build" / "html" / "book" / "reference.html"
+TOC = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+PAGES = re.findall(r"file: book/(reference\S*)", TOC)
+LARGEST = 700_000  # bytes; a page of twice as many took a browser half a minute
 
 
 def sections(text: str) -> dict[str, str]:
-    """Return the introduction of each layer that the page documents."""
+    """Return the introduction of each part that the pages document."""
     found = re.findall(
-        r"^\(layer-(\w+)\)=\n## [^\n]+\n(.*?)"
-        r"^```\{(?:modules\} (\w+)|commands\})\n```$",
+        r"^\(layer-([\w-]+)\)=\n##? [^\n]+\n(.*?)"
+        r"^```\{(?:modules\} ([\w.]+)|commands\})\n```$",
         text,
         re.M | re.S,
     )
-    return {label: words for label, words, layer in found if layer in (label, "")}
+    named = ((label.replace("-", "."), words, part) for label, words, part in found)
+    return {label: words for label, words, part in named if part in (label, "")}
 
 
-def layer_faults(text: str, layers: list[str]) -> list[str]:
-    """Say which layers the page lacks, and what to write."""
+def part_faults(text: str, parts: list[str]) -> list[str]:
+    """Say which parts the pages lack, and what to write."""
     found = sections(text)
     faults = [
-        f"code/unrolled has the layer {layer!r} and book/reference.md has not: add a "
-        f"section '(layer-{layer})=', a heading, a sentence or two on what it is for, "
-        f"and the directive '{{modules}} {layer}'; the modules follow by themselves"
-        for layer in layers
-        if layer not in found
+        f"code/unrolled has the part {part!r} and no book/reference*.md has it: add a "
+        f"section '(layer-{part.replace('.', '-')})=', a heading, a sentence or two on "
+        f"what it is for, and the directive '{{modules}} {part}'; the modules follow "
+        "by themselves"
+        for part in parts
+        if part not in found
     ]
-    faults += [
-        f"{layer}: no introduction" for layer, w in found.items() if not w.strip()
-    ]
-    if not faults and list(found) != layers:
-        faults.append(f"the layers should stand in the order {', '.join(layers)}")
+    faults += [f"{part}: no introduction" for part, w in found.items() if not w.strip()]
+    layers = [part for part in found if "." not in part]
+    if not faults and layers != [part for part in parts if "." not in part]:
+        faults.append(f"the layers should stand in the order {', '.join(parts)}")
     return faults
 
 
-def test_every_layer_has_its_section_with_an_introduction_in_order():
-    assert layer_faults(SOURCE.read_text(encoding="utf-8"), package.layers()) == []
+def test_every_part_has_its_section_with_an_introduction_in_order():
+    sources = (ROOT / "book" / f"{name}.md" for name in PAGES)
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    assert part_faults(text, package.parts()) == []
 
 
-def test_every_file_of_the_package_is_in_a_layer_that_is_documented():
-    listed = {path for layer in package.layers() for path in package.modules_of(layer)}
+def test_every_file_of_the_package_is_in_a_part_that_is_documented():
+    listed = {path for part in package.parts() for path in package.modules_of(part)}
     private = {
         path for path in package.PACKAGE.rglob("*.py") if path.name.startswith("_")
     }
@@ -106,9 +113,17 @@ def tiny(tmp_path):
 
 def test_layers_and_their_public_modules_are_found(tiny):
     assert package.layers(tiny) == ["shapes", "layers", "cli"]
-    names = [package.module_name(p, tiny) for p in package.modules_of("layers", tiny)]
-    inside = ["cell", "deep", "deep.down", "zoo"]
-    assert names == ["unrolled.layers", *(f"unrolled.layers.{name}" for name in inside)]
+    assert package.parts(tiny) == ["shapes", "layers", "layers.deep", "cli"]
+    found = {
+        part: [package.module_name(p, tiny) for p in package.modules_of(part, tiny)]
+        for part in ("layers", "layers.deep", "cli")
+    }
+    layers = "unrolled.layers"
+    assert found == {
+        "layers": [layers, f"{layers}.cell", f"{layers}.zoo"],
+        "layers.deep": [f"{layers}.deep", f"{layers}.deep.down"],
+        "cli": ["unrolled.cli"],
+    }
     assert package.modules_of("data", tiny) == []
     assert package.first_line(tiny / "shapes.py") == "Shapes."
     assert package.imported_layers("layers", tiny) == ["shapes", "data"]
@@ -133,8 +148,9 @@ def test_labelled_equations_are_found_with_their_chapter(tmp_path):
 
 
 GOOD = "".join(
-    f"(layer-{name})=\n## {name}\n\nWords.\n\n```{{modules}} {name}\n```\n\n"
-    for name in ("shapes", "data")
+    f"(layer-{name.replace('.', '-')})=\n## {name}\n\nWords.\n\n"
+    f"```{{modules}} {name}\n```\n\n"
+    for name in ("shapes", "data", "data.made")
 ) + ("(layer-cli)=\n## The command line\n\nWords.\n\n```{commands}\n```\n")
 
 
@@ -144,15 +160,19 @@ GOOD = "".join(
         ("", "", ""),
         ("(layer-data)=\n", "", "add a section '(layer-data)=', a heading"),
         ("{modules} data", "{modules} dat", "the directive '{modules} data'"),
-        ("{commands}", "{command}", "the layer 'cli'"),
+        ("{commands}", "{command}", "the part 'cli'"),
+        (
+            "{modules} data.made",
+            "{modules} data",
+            "the directive '{modules} data.made'",
+        ),
         ("## data\n\nWords.", "## data\n", "data: no introduction"),
-        ("data", "aside", "the layer 'data'"),
+        ("(layer-data)", "(layer-aside)", "the part 'data'"),
     ],
 )
-def test_a_page_that_lacks_a_layer_is_told_what_to_add(old, new, fault):
-    found = layer_faults(
-        GOOD.replace(old, new) if old else GOOD, ["shapes", "data", "cli"]
-    )
+def test_a_page_that_lacks_a_part_is_told_what_to_add(old, new, fault):
+    parts = ["shapes", "data", "data.made", "cli"]
+    found = part_faults(GOOD.replace(old, new, 1) if old else GOOD, parts)
     assert fault in " | ".join(found)
     assert bool(found) == bool(fault)
 
@@ -167,25 +187,35 @@ def test_a_drawing_function_is_shown_without_its_theme():
     assert shown("") is None
 
 
-# ---- the built page ----
+# ---- the built pages ----
 
 
 @pytest.fixture(scope="module")
-def page() -> BeautifulSoup:
-    return BeautifulSoup(PAGE.read_text(encoding="utf-8"), "html.parser")
+def pages() -> dict[str, BeautifulSoup]:
+    built = (ROOT / "_build" / "html" / "book" / f"{name}.html" for name in PAGES)
+    return {
+        path.name: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for path in built
+    }
 
 
 @pytest.mark.built
-def test_every_public_module_is_on_the_page(page):
-    for layer in package.layers():
-        if layer != "cli":
-            for path in package.modules_of(layer):
-                assert page.find(id=f"module-{package.module_name(path)}"), path
+def test_every_public_module_is_on_a_page(pages):
+    for part in package.parts():
+        for path in package.modules_of(part) if part != "cli" else ():
+            anchor = f"module-{package.module_name(path)}"
+            assert sum(bool(page.find(id=anchor)) for page in pages.values()) == 1, path
 
 
 @pytest.mark.built
-def test_equations_and_code_lead_to_each_other(page):
-    rows = page.select("#from-an-equation-to-its-code tbody tr")
+def test_no_page_is_too_large_for_a_browser(pages):
+    sizes = {name: len(str(page)) for name, page in pages.items()}
+    assert max(sizes.values()) < LARGEST, sizes
+
+
+@pytest.mark.built
+def test_equations_and_code_lead_to_each_other(pages):
+    rows = pages["reference.html"].select("#from-an-equation-to-its-code tbody tr")
     known = package.equations(ROOT)
     shown = [row.a["href"] for row in rows]
     in_book = [
@@ -198,13 +228,15 @@ def test_equations_and_code_lead_to_each_other(page):
     assert shown == in_book
     for row in rows:
         for link in row("td")[2]("a"):
-            target = page.find(id=link["href"].removeprefix("#"))
+            name, _, anchor = link["href"].partition("#")
+            target = pages[name or "reference.html"].find(id=anchor)
             back = [a["href"] for a in target.parent.select("a[href*=equation-]")]
             assert row.a["href"] in back, link["href"]
 
 
 @pytest.mark.built
-def test_the_command_line_is_explained_in_its_own_words(page):
+def test_the_command_line_is_explained_in_its_own_words(pages):
+    page = pages["reference-commands.html"]
     commands = dict(package.commands())
     top = typer.main.get_command(app).commands
     assert {name.split()[0] for name in commands} == set(top)

@@ -121,7 +121,9 @@ def test_a_work_has_no_label_that_the_text_never_uses(visit):
 
 
 def test_the_reference_shows_nothing_that_only_python_could_say(visit):
-    text = visit("book/reference.html").locator("article").text_content()
+    names = ("reference-book", "reference-data", "reference-fetch")
+    pages = (visit(f"book/{name}.html").locator("article") for name in names)
+    text = "".join(page.text_content() for page in pages)
     assert "Alias for field number" not in text
     assert "= {" not in text
     assert "<function" not in text
@@ -130,7 +132,7 @@ def test_the_reference_shows_nothing_that_only_python_could_say(visit):
 
 @pytest.mark.parametrize("width", [1200, WIDE])
 def test_the_list_of_contents_stays_in_its_column(visit, width):
-    page = visit("book/reference.html", width)
+    page = visit("book/reference-data.html", width)
     side = page.locator(".bd-sidebar-secondary")
     assert side.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
     name = side.locator("code", has_text="unrolled.data.batch").first
@@ -365,7 +367,7 @@ def test_what_is_pressed_is_large_enough_for_a_finger(visit, name):
     assert visit(name, PHONE).evaluate(SMALL) == []
 
 
-@pytest.mark.parametrize("name", [CHAPTER, NOTATION, "book/reference.html"])
+@pytest.mark.parametrize("name", [CHAPTER, NOTATION, "book/reference-layers.html"])
 def test_what_scrolls_inside_itself_can_be_reached_by_keys(visit, name):
     page = visit(name, PHONE)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")

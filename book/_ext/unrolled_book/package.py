@@ -2,7 +2,7 @@
 
 - ``{layers}`` lists the layers of the package and what each imports.
 - ``{equations}`` lists which equation of the book is computed where.
-- ``{modules} LAYER`` documents every public module of a layer.
+- ``{modules} PART`` documents the public modules of a layer, or of a folder in it.
 - ``{commands}`` documents the command line.
 """
 
@@ -38,21 +38,31 @@ def module_name(path: Path, package: Path = PACKAGE) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
-def modules_of(layer: str, package: Path = PACKAGE) -> list[Path]:
-    """Return the files of a layer's public modules, each package before its own."""
-    if (package / f"{layer}.py").is_file():
-        return [package / f"{layer}.py"]
-    public = [
-        path
-        for path in (package / layer).rglob("*.py")
-        if path.name == "__init__.py" or not path.name.startswith("_")
-    ]
-    return sorted(public, key=lambda path: module_name(path, package).split("."))
+def modules_of(part: str, package: Path = PACKAGE) -> list[Path]:
+    """Return the files of a part's own public modules, the part itself first.
+
+    A part is a layer, such as "data", or a folder in one, such as "data.made".
+    """
+    folder = package.joinpath(*part.split("."))
+    if folder.with_suffix(".py").is_file():
+        return [folder.with_suffix(".py")]
+    public = (path for path in folder.glob("*.py") if not path.name.startswith("_"))
+    return [*folder.glob("__init__.py"), *sorted(public)]
 
 
 def layers(package: Path = PACKAGE) -> list[str]:
     """Return the layers that exist, in their order."""
     return [layer for layer in ORDER if modules_of(layer, package)]
+
+
+def parts(package: Path = PACKAGE) -> list[str]:
+    """Return the layers and the folders in them, each folder after its layer."""
+    found = []
+    for layer in layers(package):
+        inside = sorted((package / layer).rglob("__init__.py"))
+        names = [module_name(path, package) for path in inside]
+        found += [name.partition(".")[2] for name in names] or [layer]
+    return found
 
 
 def first_line(path: Path) -> str:
@@ -168,7 +178,7 @@ class Equations(_Reference):
 
 
 class Modules(_Reference):
-    """The public modules of a layer, each with all that is documented in it."""
+    """The public modules of a part, each with all that is documented in it."""
 
     required_arguments = 1
 
@@ -177,11 +187,11 @@ class Modules(_Reference):
         self.env.note_reread()
         files = modules_of(self.arguments[0])
         if not files:
-            raise self.error(f"no layer {self.arguments[0]!r} in {PACKAGE}")
+            raise self.error(f"no part {self.arguments[0]!r} in {PACKAGE}")
         found: list[nodes.Node] = []
         for path in files:
             name = module_name(path)
-            if path is files[0]:  # the layer itself stands under the page's heading
+            if path is files[0]:  # the part itself stands under the page's heading
                 holder: nodes.Element = nodes.container()
             else:
                 holder = nodes.section(ids=[nodes.make_id(f"of-{name}")], names=[name])

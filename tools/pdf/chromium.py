@@ -83,6 +83,11 @@ PREPARE = r"""async () => {
 FILL = """(pages) => {
   for (const tag of document.querySelectorAll('.page-of'))
     tag.textContent = pages[tag.dataset.of] ?? '';
+  // Lay everything out anew: a print that begins from the pages of the one before can
+  // break them elsewhere, now one way, now the other.
+  document.body.hidden = true;
+  document.body.offsetHeight;
+  document.body.hidden = false;
 }"""
 
 

@@ -1,4 +1,4 @@
-"""Shape contracts at module borders.
+"""Contracts at module borders: shapes, sizes and settings.
 
 Every tensor in this package is batch-first, and every axis has one letter::
 
@@ -6,6 +6,8 @@ Every tensor in this package is batch-first, and every axis has one letter::
     E input or embedding width    D hidden or model width    L layers
     H heads    K head width, D / H    O answers to choose from
 """
+
+from collections.abc import Collection
 
 import torch
 from torch import Tensor
@@ -67,3 +69,16 @@ def at_least(least: int, **sizes: int) -> None:
     for name, size in sizes.items():
         if size < least:
             raise ValueError(f"{name}={size} must be at least {least}")
+
+
+def check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    """Refuse a setting that is none of the words it may be."""
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(choices)}")
+
+
+def check_rates(**rates: float) -> None:
+    """Refuse a share to drop that leaves nothing, or is no share, by its name."""
+    for name, rate in rates.items():
+        if not 0 <= rate < 1:
+            raise ValueError(f"{name}={rate} must be at least 0 and below 1")

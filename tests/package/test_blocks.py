@@ -248,6 +248,20 @@ def test_reading_on_with_a_cache_is_reading_all_again(block, writer, agree, cuts
     agree(torch.cat(others, dim=1), writer(x, memory, memory_mask=seen))
 
 
+def test_a_decoder_block_tells_where_it_looks(writer, agree):
+    """Whatever it gives its attention to the source, the weights are for that."""
+    x, asked, seen = torch.randn(B, T, D), [], some_real(B, S, "cpu")[:, None, None]
+    source = writer.cross.read(torch.randn(B, S, D))
+    writer.cross.register_forward_pre_hook(lambda _, given: asked.append(given))
+    writer.step(x, None, source, memory_mask=seen)
+    weights = writer.weights(x, source, memory_mask=seen)
+    agree(weights, writer.cross.weights(*asked[0]))
+    future = torch.ones(B, 1, 1, T).bool()
+    future[..., 0] = False
+    masked = writer.weights(x, source, future, seen)
+    assert not torch.allclose(masked, weights)
+
+
 def test_prompts_of_different_lengths_are_read_together(block, agree):
     lengths = [2, 5, 1]
     real = torch.arange(T) >= T - torch.tensor(lengths)[:, None]  # padded on the left

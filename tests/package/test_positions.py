@@ -95,8 +95,7 @@ def turned_as_complex_numbers(x, positions, base=10_000.0):
     half = x.shape[-1] // 2
     numbers = torch.complex(x[..., :half].double(), x[..., half:].double())
     angles = positions[..., None] * exact_rates(half, base)
-    if positions.ndim == 2:
-        angles = angles[:, None]
+    angles = angles.unsqueeze(-2)  # all heads alike
     turned = numbers * torch.polar(torch.ones_like(angles), angles)
     return torch.cat([turned.real, turned.imag], dim=-1).to(x.dtype)
 
@@ -118,7 +117,7 @@ def test_rotations_are_products_of_complex_numbers(
     dtype, agree, d_head, base, offset, own_rows, seed
 ):
     torch.manual_seed(seed)
-    x = torch.randn(B, H, T, d_head, dtype=dtype, requires_grad=True)
+    x = torch.randn(B, T, H, d_head, dtype=dtype, requires_grad=True)
     positions = torch.arange(offset, offset + T)
     if own_rows:
         positions = torch.randint(0, 16, (B, T))
@@ -147,16 +146,16 @@ def test_queries_and_keys_meet_by_distance(agree):
 
 def test_a_rotation_keeps_lengths_and_position_0_keeps_all(agree):
     rotary = RotaryPositions(16, K, dtype=torch.float64)
-    x = torch.randn(B, H, T, K, dtype=torch.float64)
+    x = torch.randn(B, T, H, K, dtype=torch.float64)
     turned = rotary(torch.arange(T))(x)
     agree(turned.norm(dim=-1), x.norm(dim=-1))
-    agree(turned[:, :, 0], x[:, :, 0])
+    agree(turned[:, 0], x[:, 0])
 
 
 def test_after_a_cache_the_angles_go_on(agree):
-    rotary, x = RotaryPositions(16, K), torch.randn(B, H, T, K)
+    rotary, x = RotaryPositions(16, K), torch.randn(B, T, H, K)
     whole = rotary(torch.arange(T))(x)
-    assert torch.equal(rotary(torch.arange(4, T))(x[:, :, 4:]), whole[:, :, 4:])
+    assert torch.equal(rotary(torch.arange(4, T))(x[:, 4:]), whole[:, 4:])
 
 
 def test_weights_made_for_pairs_give_the_same_scores(agree):
@@ -164,29 +163,34 @@ def test_weights_made_for_pairs_give_the_same_scores(agree):
     x, positions = torch.randn(B, T, D, dtype=torch.float64), torch.arange(T)
 
     def heads(W):
-        return (x @ W.T).unflatten(-1, (H, K)).transpose(1, 2)  # (B, H, T, K)
+        return (x @ W.T).unflatten(-1, (H, K))  # (B, T, H, K)
+
+    def scores(q, k):
+        return q.transpose(1, 2) @ k.transpose(1, 2).mT
 
     def turned_in_pairs(y):  # the convention of the paper: 2i and 2i + 1
         numbers = torch.view_as_complex(y.unflatten(-1, (-1, 2)).contiguous())
-        angles = positions[:, None] * exact_rates(K // 2, 10_000.0)
+        angles = positions[:, None, None] * exact_rates(K // 2, 10_000.0)
         return torch.view_as_real(numbers * torch.polar(angles**0, angles)).flatten(-2)
 
     rotate = RotaryPositions(16, K, dtype=torch.float64)(positions)
-    wanted = turned_in_pairs(heads(W_q)) @ turned_in_pairs(heads(W_k)).mT
+    wanted = scores(*(turned_in_pairs(heads(W)) for W in (W_q, W_k)))
     q, k = (rotate(heads(halves_from_pairs(W, H))) for W in (W_q, W_k))
-    agree(q @ k.mT, wanted)
-    assert not torch.allclose(rotate(heads(W_q)) @ rotate(heads(W_k)).mT, wanted)
+    agree(scores(q, k), wanted)
+    wrong = scores(*(rotate(heads(W)) for W in (W_q, W_k)))
+    assert not torch.allclose(wrong, wanted)
     bias = torch.arange(8)
     assert halves_from_pairs(bias, 2).tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
 
 
 def test_no_device_is_named_inside_and_the_compiler_takes_all(agree):
-    positions, x = torch.arange(T), torch.randn(B, H, T, K)
+    positions, x = torch.arange(T), torch.randn(B, T, H, K)
     modules = [SinusoidalPositions(T, K), LearnedPositions(T, K), RotaryPositions(T, K)]
 
     def run(positions, x):
         clocks, table, rotary = modules
-        return rotary(positions)(x) + clocks(positions) + table(positions)
+        added = clocks(positions) + table(positions)  # (T, K)
+        return rotary(positions)(x) + added[:, None]
 
     compiled = torch.compile(run, fullgraph=True, backend="eager")
     agree(compiled(positions, x), run(positions, x))

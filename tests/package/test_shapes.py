@@ -8,7 +8,14 @@ import pytest
 import torch
 
 from unrolled import shapes
-from unrolled.shapes import at_least, check_dtype, check_lengths, check_shape
+from unrolled.shapes import (
+    at_least,
+    check_choice,
+    check_dtype,
+    check_lengths,
+    check_rates,
+    check_shape,
+)
 
 X = torch.zeros(2, 3, 4)
 
@@ -127,6 +134,20 @@ def test_every_axis_letter_that_a_module_uses_is_in_the_glossary():
         used[path.name] = set(letters.findall(axes))
     assert {name: axes - known for name, axes in used.items() if axes - known} == {}
     assert set("BTED") <= set().union(*used.values())
+
+
+def test_a_setting_is_one_of_its_words():
+    check_choice("cell", "gru", {"rnn": 1, "gru": 2})
+    with pytest.raises(ValueError, match=r"^cell='gnu' must be one of rnn, gru$"):
+        check_choice("cell", "gnu", {"rnn": 1, "gru": 2})
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, float("nan")])
+def test_a_share_to_drop_leaves_something(rate):
+    check_rates(p_drop=0.0, p_drop_attention=0.99)
+    says = rf"^p_drop_attention={rate} must be at least 0 and below 1$"
+    with pytest.raises(ValueError, match=says):
+        check_rates(p_drop=0.5, p_drop_attention=rate)
 
 
 def test_at_least_lets_enough_pass_and_names_what_is_too_small():

@@ -128,7 +128,7 @@ def test_a_cells_gradients_are_those_of_finite_differences(make_cell):
 
     def shown(x, *weights):
         new = dict(zip(names, weights, strict=True))
-        return torch.func.functional_call(model, new, x)
+        return torch.func.functional_call(model, new, x)[0]
 
     assert torch.autograd.gradcheck(shown, (x, *values))
 
@@ -140,8 +140,91 @@ class Unrolled(nn.Module):
         super().__init__()
         self.cell = cell
 
-    def forward(self, x):
-        return unroll(self.cell, x)[0]
+    def forward(self, x, state=None, lengths=None):
+        return unroll(self.cell, x, state, lengths=lengths)
+
+
+class StepByStep(LSTMCell):
+    """A cell of another type than the one whose sequences are taken whole."""
+
+
+def ways_back(cell, x, state, lengths, upstream):
+    """Return all h, the last state, and the gradients of all they came from."""
+    found = flat(unroll(cell, x, state, lengths=lengths))
+    sources = (x, *state, *cell.parameters())
+    return [*found, *torch.autograd.grad(found, sources, upstream)]
+
+
+@settings(max_examples=40)
+@given(problem=problems())
+def test_an_lstms_sequence_taken_whole_is_its_cell_step_by_step(problem, agree):
+    (n_rows, n_steps, d_in, d_hidden), _, lengths, _, dtype = problem
+    whole, steps = (kind(d_in, d_hidden).to(dtype) for kind in (LSTMCell, StepByStep))
+    steps.load_state_dict(whole.state_dict())
+    like = {"dtype": dtype, "requires_grad": True}
+    x = torch.randn(n_rows, n_steps, d_in, **like)
+    state = LSTMState(*(torch.randn(n_rows, d_hidden, **like) for _ in "hc"))
+    shapes = [(n_rows, n_steps, d_hidden), *2 * [(n_rows, d_hidden)]]
+    upstream = [torch.randn(shape, dtype=dtype) for shape in shapes]
+    found, wanted = (
+        ways_back(cell, x, state, lengths, upstream) for cell in (whole, steps)
+    )
+    for k, (a, b) in enumerate(zip(found, wanted, strict=True)):
+        agree(a, b, gradient=k > 2)
+
+
+@pytest.mark.parametrize("lengths", [None, torch.tensor([2, 3, 1])])
+def test_an_lstms_way_back_by_hand_is_that_of_finite_differences(lengths):
+    cell = LSTMCell(2, 3).double()
+    like = {"dtype": torch.float64, "requires_grad": True}
+    given = [torch.randn(*shape, **like) for shape in ((3, 3, 2), (3, 3), (3, 3))]
+
+    def run(x, h, c, *weights):
+        values = dict(zip(["W_x", "W_h", "b"], weights, strict=True))
+        model, new = Unrolled(cell), {f"cell.{k}": v for k, v in values.items()}
+        inputs = {"state": LSTMState(h=h, c=c), "lengths": lengths}
+        return flat(torch.func.functional_call(model, new, x, inputs))
+
+    assert torch.autograd.gradcheck(run, (*given, *cell.parameters()))
+
+
+def test_an_lstms_way_back_can_be_gone_again_and_leaves_out_what_nobody_asks_for():
+    cell, x = LSTMCell(E, D), torch.randn(B, T, E)
+    loss = unroll(cell, x)[0].square().sum()
+    once, again = (
+        torch.autograd.grad(loss, cell.W_h, retain_graph=True)[0] for _ in range(2)
+    )
+    assert torch.equal(once, again)
+    loss.backward()
+    assert torch.equal(cell.W_h.grad, once)
+    assert x.grad is None
+
+
+def test_only_a_plain_lstms_sequence_is_taken_whole():
+    """Peepholes have equations of their own, and so may a student's cell."""
+
+    def whole(cell, n_steps=T):
+        node = unroll(cell, torch.randn(B, n_steps, E))[0].grad_fn
+        return "LSTMSequence" in type(node).__name__
+
+    assert whole(LSTMCell(E, D))
+    assert not any(
+        whole(kind(E, D)) for kind in (*CELLS, StepByStep) if kind is not LSTMCell
+    )
+    assert not whole(LSTMCell(E, D), n_steps=1)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert not whole(LSTMCell(E, D))
+
+
+def test_a_gradients_gradient_is_refused_and_the_steps_have_it():
+    x = torch.randn(B, T, E, requires_grad=True)
+    steps, whole = (
+        unroll(kind(E, D), x)[0].square().sum() for kind in (StepByStep, LSTMCell)
+    )
+    slope = torch.autograd.grad(steps, x, create_graph=True)[0].square().sum()
+    assert torch.autograd.grad(slope, x)[0].any()
+    with pytest.raises(RuntimeError, match="the way back through an LSTM"):
+        torch.autograd.grad(whole, x, create_graph=True)
 
 
 @pytest.mark.parametrize("make_cell", CELLS)
@@ -183,6 +266,40 @@ def test_a_stack_is_causal_and_a_bidirectional_one_is_not():
         assert torch.equal(stack(x)[0][:, :3], stack(changed)[0][:, :3])
         both = Bidirectional(make_cell, E, D)
         assert not torch.allclose(both(x)[0][:, :3], both(changed)[0][:, :3])
+
+
+class Twice(nn.Module):
+    """What stands for dropout where a test wants no chance."""
+
+    def forward(self, x):
+        return 2 * x
+
+
+def test_dropout_falls_between_layers_and_nowhere_else():
+    x = torch.randn(B, T, E)
+    stack, both = (kind(LSTMCell, E, D, n_layers=L) for kind in (Stack, Bidirectional))
+    stack.drop = both.drop = Twice()
+    below, above = stack.cells
+    assert torch.equal(stack(x)[0], unroll(above, 2 * unroll(below, x)[0])[0])
+    lowest = Bidirectional(LSTMCell, E, D)
+    lowest.ahead[0], lowest.back[0] = both.ahead[0], both.back[0]
+    top = Bidirectional(LSTMCell, 2 * D, D)
+    top.ahead[0], top.back[0] = both.ahead[1], both.back[1]
+    assert torch.equal(both(x)[0], top(2 * lowest(x)[0])[0])
+
+
+@pytest.mark.parametrize("kind", [RNN, LSTM, GRU])
+def test_dropout_is_for_training_and_none_draws_no_number(kind):
+    model, x = kind(E, D, n_layers=L, p_drop=0.5), torch.randn(B, T, E)
+    assert not torch.equal(model(x)[0], model(x)[0])
+    model.eval()
+    assert torch.equal(model(x)[0], model(x)[0])
+    before = torch.get_rng_state()
+    plain = kind(E, D, n_layers=L)
+    plain.load_state_dict(model.state_dict())
+    torch.set_rng_state(before)
+    assert torch.equal(plain(x)[0], model(x)[0])
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_the_decks_gru_by_hand():
@@ -317,6 +434,7 @@ def test_it_runs_on_meta_and_compiles_in_one_piece(kind, make_cell):
             lambda: Bidirectional(LSTMCell, E, D, n_layers=0),
             r"^n_layers=0 must be at least 1$",
         ),
+        (lambda: GRU(E, D, p_drop=2.0), r"^dropout probability has to be between"),
         (lambda: LSTMCell(0, D), r"^d_in=0 must be at least 1$"),
         (lambda: GRUCell(E, 0), r"^d_hidden=0 must be at least 1$"),
     ],

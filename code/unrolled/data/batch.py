@@ -35,7 +35,7 @@ class Batch:
                 "each input needs its own target"
             )
         if self.mask is not None:
-            _check_mask("mask", self.mask, "x", self.x)
+            check_mask("mask", self.mask, "x", self.x)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -71,9 +71,9 @@ class PairBatch:
     target_mask: Tensor
 
     def __post_init__(self) -> None:
-        _check_mask("source_mask", self.source_mask, "source", self.source)
+        check_mask("source_mask", self.source_mask, "source", self.source)
         for name in ("target_in", "target_out"):
-            _check_mask("target_mask", self.target_mask, name, getattr(self, name))
+            check_mask("target_mask", self.target_mask, name, getattr(self, name))
         if len(self.source) != len(self.target_in):
             raise ValueError(
                 f"source has {len(self.source)} rows and target_in has "
@@ -101,7 +101,7 @@ def _each(batch: AnyBatch, change: Callable[[Tensor], Tensor]) -> AnyBatch:
     return type(batch)(**changed)
 
 
-def _check_mask(name: str, mask: Tensor, of: str, steps: Tensor) -> None:
+def check_mask(name: str, mask: Tensor, of: str, steps: Tensor) -> None:
     """Refuse a mask that is not boolean, or of another size than what it masks."""
     if mask.dtype != torch.bool or mask.shape != steps.shape[:2]:
         raise ValueError(

@@ -72,36 +72,6 @@ class AdditiveAttention(nn.Module):
         return look(self.score(queries, keys), memory, mask)
 
 
-class BilinearAttention(nn.Module):
-    r"""Score by a matrix between the two states: Luong's "general".
-
-    .. math:: e_{ts} = \mathbf{h}^{\mathrm{d}}_t \mathbf{W}_a \cdot
-        \mathbf{h}^{\mathrm{e}}_s
-    """
-
-    def __init__(self, d_query: int, d_key: int) -> None:
-        super().__init__()
-        at_least(1, d_query=d_query, d_key=d_key)
-        self.d_query, self.d_key = d_query, d_key
-        self.W_a = _uniform(d_query, d_key)
-
-    def project(self, memory: Tensor) -> Tensor:
-        """Make the keys (B, S, D) of ``memory`` (B, S, E), once for each source."""
-        check_shape("memory", memory, "B S E", E=self.d_key)
-        return memory @ self.W_a.T
-
-    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Return how well ``queries`` (B, T, D) and ``keys`` go together, (B, T, S)."""
-        check_shape("queries", queries, "B T D", D=self.d_query)
-        return queries @ keys.mT
-
-    def forward(
-        self, queries: Tensor, keys: Tensor, memory: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Return the contexts (B, T, E) and the weights (B, T, S)."""
-        return look(self.score(queries, keys), memory, mask)
-
-
 class DotAttention(nn.Module):
     r"""Score by the product of two states of one width; nothing is learned.
 
@@ -122,6 +92,25 @@ class DotAttention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the contexts (B, T, D) and the weights (B, T, S)."""
         return look(self.score(queries, keys), memory, mask)
+
+
+class BilinearAttention(DotAttention):
+    r"""Score by a matrix between the two states: Luong's "general".
+
+    .. math:: e_{ts} = \mathbf{h}^{\mathrm{d}}_t \mathbf{W}_a \cdot
+        \mathbf{h}^{\mathrm{e}}_s
+    """
+
+    def __init__(self, d_query: int, d_key: int) -> None:
+        super().__init__()
+        at_least(1, d_query=d_query, d_key=d_key)
+        self.d_query, self.d_key = d_query, d_key
+        self.W_a = _uniform(d_query, d_key)
+
+    def project(self, memory: Tensor) -> Tensor:
+        """Make the keys (B, S, D) of ``memory`` (B, S, E), once for each source."""
+        check_shape("memory", memory, "B S E", E=self.d_key)
+        return memory @ self.W_a.T
 
 
 def _uniform(n_rows: int, n_columns: int) -> nn.Parameter:

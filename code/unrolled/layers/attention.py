@@ -24,8 +24,8 @@ def attention_weights(
 
     .. math:: \mathbf{A} = \operatorname{softmax}(\mathbf{Q} \mathbf{K}^\top / \sqrt{K})
 
-    The rows sum to one, but for a query that may attend to nothing: it gets a row of
-    zeros, never ``nan``. The arguments are those of :func:`attend`.
+    The rows sum to one; a query that may attend to nothing gets a row of zeros, never
+    ``nan``. The arguments are those of :func:`attend`.
     """
     if _grouped(q, k):
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3)
@@ -77,8 +77,7 @@ def _visible(q: Tensor, k: Tensor, mask: Tensor | None, causal: bool) -> Tensor 
     if mask is not None and (mask.dtype != torch.bool or mask.ndim != q.ndim):
         raise ValueError(
             f"mask is {mask.dtype} of shape {tuple(mask.shape)}; it must be boolean, "
-            f"with the {q.ndim} axes of the queries: a mask (B, S) of the real keys is "
-            "passed as real[:, None, None]"
+            f"with {q.ndim} axes: pass a mask (B, S) of keys as real[:, None, None]"
         )
     n, m = q.shape[-2], k.shape[-2]
     if not causal or n == 1:  # the last query may see all keys
@@ -88,7 +87,7 @@ def _visible(q: Tensor, k: Tensor, mask: Tensor | None, causal: bool) -> Tensor 
 
 
 def _grouped(q: Tensor, k: Tensor) -> bool:
-    """Return whether several heads of queries share a head of keys."""
+    """Return whether heads of queries share heads of keys."""
     return q.ndim > 2 and q.shape[-3] != k.shape[-3]
 
 
@@ -120,8 +119,8 @@ class MultiHeadAttention(nn.Module):
             \mathbf{W}_o, \qquad [\mathbf{Q}, \mathbf{K}, \mathbf{V}] = \mathbf{X}
             [\mathbf{W}_q, \mathbf{W}_k, \mathbf{W}_v]
 
-    One product makes queries, keys and values. Calling the module runs the fused
-    kernel; :meth:`weights` is for looking. ``p_drop`` drops weights while training.
+    Calling the module runs the fused kernel; :meth:`weights` is for looking. ``p_drop``
+    drops weights while training.
     """
 
     def __init__(
@@ -131,7 +130,8 @@ class MultiHeadAttention(nn.Module):
         at_least(1, d_model=d_model, n_heads=n_heads)
         if d_model % n_heads:
             raise ValueError(f"{d_model=} must be a multiple of {n_heads=}")
-        self.d_model, self.n_heads, self.p_drop = d_model, n_heads, p_drop
+        self.d_model, self.p_drop = d_model, p_drop
+        self.n_heads = self.n_kv_heads = n_heads
         self.W_qkv = nn.Linear(d_model, 3 * d_model, bias=bias)
         self.W_o = nn.Linear(d_model, d_model, bias=bias)
 
@@ -145,7 +145,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """Map ``x`` (B, T, D) to (B, T, D).
 
-        ``rotate`` is applied to queries and keys before they meet: see ``Rotation``.
+        ``rotate`` turns queries and keys (B, T, H, K) before they meet: ``Rotation``.
         """
         return self.mix(*self.heads(x, rotate), mask, causal=causal)
 
@@ -157,9 +157,8 @@ class MultiHeadAttention(nn.Module):
         *,
         rotate: Rotate | None = None,
     ) -> tuple[Tensor, Cache]:
-        """Read T positions ``x`` (B, T, D) after those of ``cache``, causally.
+        """Read ``x`` (B, T, D) after ``cache``, causally: return (B, T, D) and a cache.
 
-        Return what they become, (B, T, D), and the cache with their keys and values.
         The S keys of ``mask`` are those of the cache and of ``x``.
         """
         q, k, v = self.heads(x, rotate)
@@ -181,8 +180,15 @@ class MultiHeadAttention(nn.Module):
     def heads(self, x: Tensor, rotate: Rotate | None) -> tuple[Tensor, Tensor, Tensor]:
         """Make queries, keys and values, (B, H, T, K) each, of ``x`` (B, T, D)."""
         check_shape("x", x, "B T D", D=self.d_model)
-        q, k, v = split_heads(self.W_qkv(x), 3 * self.n_heads).chunk(3, dim=1)
-        return (q, k, v) if rotate is None else (rotate(q), rotate(k), v)
+        n, m = self.n_heads, self.n_kv_heads
+        heads = self.W_qkv(x).view(*x.shape[:2], n + 2 * m, -1)  # (B, T, 3 H, K)
+        qk, v = heads.split_with_sizes((n + m, m), dim=2)
+        q, k = self.turn(qk, rotate).split_with_sizes((n, m), dim=2)
+        return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+
+    def turn(self, qk: Tensor, rotate: Rotate | None) -> Tensor:
+        """Prepare queries and keys at once, (B, T, H, K), before they meet."""
+        return qk if rotate is None else rotate(qk)
 
     def mix(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, causal: bool
@@ -190,10 +196,4 @@ class MultiHeadAttention(nn.Module):
         """Attend in each head, put the heads side by side, mix them: (B, T, D)."""
         p_drop = self.p_drop if self.training else 0.0
         y = attend(q, k, v, mask, causal=causal, p_drop=p_drop)  # (B, H, T, K)
-        mixed: Tensor = self.W_o(y.transpose(1, 2).flatten(start_dim=2))
-        return mixed
-
-
-def split_heads(x: Tensor, n_heads: int) -> Tensor:
-    """Cut the last axis of ``x`` (B, T, H · K) into heads: (B, H, T, K)."""
-    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+        return self.W_o(y.transpose(1, 2).flatten(start_dim=2))

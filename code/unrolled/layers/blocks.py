@@ -56,7 +56,7 @@ class PreNormBlock(nn.Module):
         rotate: Rotate | None = None,
     ) -> Tensor:
         """Map ``x`` (B, T, D) to (B, T, D): encode it, or decode it if ``causal``."""
-        y = self.attention(self.norm_1(x), mask, causal=causal, rotate=rotate)
+        y = self.attention(self._enter(x), mask, causal=causal, rotate=rotate)
         return self._finish(x, y)
 
     def step(
@@ -68,15 +68,20 @@ class PreNormBlock(nn.Module):
         rotate: Rotate | None = None,
     ) -> tuple[Tensor, Cache]:
         """Read ``x`` (B, T, D) after what is in ``cache``, and return both anew."""
-        y, cache = self.attention.step(self.norm_1(x), cache, mask, rotate=rotate)
+        y, cache = self.attention.step(self._enter(x), cache, mask, rotate=rotate)
         return self._finish(x, y), cache
 
+    def _enter(self, x: Tensor) -> Tensor:
+        """Return what attention is given of ``x``."""
+        return self.norm_1(x)
+
     def _finish(self, x: Tensor, y: Tensor) -> Tensor:
+        """Add ``y``, which attention has made of ``x``, and feed the sum forward."""
         x = x + self.drop(y)
         return x + self.drop(self.feed_forward(self.norm_2(x)))
 
 
-class PostNormBlock(nn.Module):
+class PostNormBlock(PreNormBlock):
     r"""Transform, add, normalise: the Transformer's first form, and BERT's.
 
     .. math::
@@ -85,45 +90,13 @@ class PostNormBlock(nn.Module):
             + \operatorname{attention}(\mathbf{X})) \\
         \mathbf{X} &\leftarrow \operatorname{norm}_2(\mathbf{X}
             + \operatorname{feed}(\mathbf{X}))
+
+    It is made and called as a :class:`PreNormBlock` is.
     """
 
-    def __init__(
-        self,
-        attention: MultiHeadAttention,
-        feed_forward: nn.Module,
-        *,
-        norm: Norm = LayerNorm,
-        p_drop: float = 0.0,
-    ) -> None:
-        super().__init__()
-        self.attention, self.feed_forward = attention, feed_forward
-        self.norm_1, self.norm_2 = norm(attention.d_model), norm(attention.d_model)
-        self.drop = nn.Dropout(p_drop)
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None = None,
-        *,
-        causal: bool = False,
-        rotate: Rotate | None = None,
-    ) -> Tensor:
-        """Map ``x`` (B, T, D) to (B, T, D): encode it, or decode it if ``causal``."""
-        return self._finish(x, self.attention(x, mask, causal=causal, rotate=rotate))
-
-    def step(
-        self,
-        x: Tensor,
-        cache: Cache | None,
-        mask: Tensor | None = None,
-        *,
-        rotate: Rotate | None = None,
-    ) -> tuple[Tensor, Cache]:
-        """Read ``x`` (B, T, D) after what is in ``cache``, and return both anew."""
-        y, cache = self.attention.step(x, cache, mask, rotate=rotate)
-        return self._finish(x, y), cache
+    def _enter(self, x: Tensor) -> Tensor:
+        return x
 
     def _finish(self, x: Tensor, y: Tensor) -> Tensor:
         x = self.norm_1(x + self.drop(y))
-        y = self.norm_2(x + self.drop(self.feed_forward(x)))
-        return y
+        return self.norm_2(x + self.drop(self.feed_forward(x)))

@@ -5,7 +5,9 @@ times the model's width by custom.
 """
 
 from collections.abc import Callable
+from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -17,9 +19,26 @@ def gelu_tanh(x: Tensor) -> Tensor:
     return F.gelu(x, approximate="tanh")
 
 
+class _SquaredReLU(torch.autograd.Function):
+    """Its own backward pass, 2 g relu(x), is much faster than that of two functions."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return F.relu(x).square_()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return F.relu(x) * g * 2
+
+
 def squared_relu(x: Tensor) -> Tensor:
     """ReLU, squared: zero has no corner, and what is large counts for more."""
-    return F.relu(x).square()
+    if torch.compiler.is_compiling():
+        return F.relu(x).square()
+    y: Tensor = _SquaredReLU.apply(x)
+    return y
 
 
 class FeedForward(nn.Module):
@@ -42,11 +61,14 @@ class FeedForward(nn.Module):
         self.W_1 = nn.Linear(d_model, d_inner, bias=bias)
         self.W_2 = nn.Linear(d_inner, d_model, bias=bias)
         self.activation = activation
-        self.drop = nn.Dropout(p_drop)
+        self.p_drop = p_drop
 
     def forward(self, x: Tensor) -> Tensor:
         """Map ``x`` (B, T, D) to (B, T, D)."""
-        y: Tensor = self.W_2(self.drop(self.activation(self.W_1(x))))
+        inner = self.activation(self.W_1(x))  # (B, T, d_inner)
+        if self.training and self.p_drop:
+            inner = F.dropout(inner, self.p_drop)
+        y: Tensor = self.W_2(inner)
         return y
 
 
@@ -68,6 +90,11 @@ class SwiGLU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map ``x`` (B, T, D) to (B, T, D)."""
-        gate, up = self.W_gu(x).chunk(2, dim=-1)
-        y: Tensor = self.W_d(F.silu(gate) * up)
+        y: Tensor = self.W_d(self.gated(self.W_gu(x)))
         return y
+
+    @staticmethod
+    def gated(both: Tensor) -> Tensor:
+        """Let the first half of ``both`` (B, T, 2 · d_inner) gate the second."""
+        gate, up = both.chunk(2, dim=-1)
+        return F.silu(gate) * up

@@ -1,4 +1,4 @@
-"""Heads whose keys differ from their queries: in source, or in number.
+"""Other heads: keys from elsewhere, fewer keys, and keys of one length.
 
 Axes: B batch, T query, S key, H heads, K head width, D = H * K model width. Masks are
 those of ``unrolled.layers.attention``.
@@ -12,8 +12,8 @@ from unrolled.layers.attention import (
     Rotate,
     attend,
     attention_weights,
-    split_heads,
 )
+from unrolled.layers.norms import unit_rms
 from unrolled.shapes import at_least, check_shape
 
 
@@ -83,13 +83,26 @@ class GroupedQueryAttention(MultiHeadAttention):
         at_least(1, n_kv_heads=n_kv_heads)
         if n_heads % n_kv_heads:
             raise ValueError(f"{n_heads=} must be a multiple of {n_kv_heads=}")
-        self.groups = (n_heads, n_kv_heads, n_kv_heads)
-        d_head = d_model // n_heads
-        self.W_qkv = nn.Linear(d_model, sum(self.groups) * d_head, bias=bias)
+        self.n_kv_heads = n_kv_heads
+        d_qkv = (n_heads + 2 * n_kv_heads) * (d_model // n_heads)
+        self.W_qkv = nn.Linear(d_model, d_qkv, bias=bias)
 
-    def heads(self, x: Tensor, rotate: Rotate | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries (B, H, T, K), and keys and values of fewer heads."""
-        check_shape("x", x, "B T D", D=self.d_model)
-        heads = split_heads(self.W_qkv(x), sum(self.groups))
-        q, k, v = heads.split(self.groups, dim=1)
-        return (q, k, v) if rotate is None else (rotate(q), rotate(k), v)
+
+class NormedAttention(MultiHeadAttention):
+    r"""Self-attention whose queries and keys are first brought to one length.
+
+    .. math:: \mathbf{q} \leftarrow \operatorname{RMS}(\mathbf{q}), \qquad
+        \mathbf{k} \leftarrow \operatorname{RMS}(\mathbf{k})
+
+    No score can then exceed :math:`\sqrt{K}`, however large the weights grow ("QK
+    norm"). The norm comes before the rotation, which keeps lengths.
+    """
+
+    def turn(self, qk: Tensor, rotate: Rotate | None) -> Tensor:
+        """Normalise queries and keys (B, T, H, K), then rotate them."""
+        return super().turn(unit_rms(qk), rotate)
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """Cut the last axis of ``x`` (B, T, H · K) into heads: (B, H, T, K)."""
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)

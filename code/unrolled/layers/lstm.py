@@ -7,8 +7,9 @@ are stacked in the order i, f, g, o, so that one product serves all four gates.
 import torch
 from torch import Tensor, nn
 
-from unrolled.layers.states import LSTMState, check_state
-from unrolled.shapes import at_least, check_dtype, check_shape
+from unrolled.layers.cells import one_step
+from unrolled.layers.states import LSTMState
+from unrolled.shapes import at_least
 
 
 class LSTMCell(nn.Module):
@@ -44,12 +45,7 @@ class LSTMCell(nn.Module):
 
         Without ``state`` the memory starts empty: all zeros.
         """
-        check_shape("x_t", x_t, "B E", E=self.d_in)
-        check_dtype("x_t", x_t, self.W_x)
-        if state is None:
-            state = self.empty(x_t)
-        check_state(state, self.empty(x_t), self.W_h, axes="B D")
-        return self.step(self.project(x_t), state)
+        return one_step(self, x_t, state)
 
     def empty(self, x: Tensor) -> LSTMState:
         """Return the state before the first step of ``x`` (B, ...): zeros (B, D)."""

@@ -81,6 +81,7 @@ class LearnedPositions(nn.Module):
     def __init__(self, n_positions: int, d_model: int) -> None:
         super().__init__()
         at_least(1, n_positions=n_positions, d_model=d_model)
+        self.n_positions = n_positions
         self.table = nn.Parameter(0.02 * torch.randn(n_positions, d_model))
 
     def forward(self, positions: Tensor) -> Tensor:
@@ -96,17 +97,18 @@ class Rotation:
 
         (a, b) \mapsto (a \cos\phi - b \sin\phi, \; b \cos\phi + a \sin\phi)
 
-    The pair of i in the first half of the K numbers is i + K/2, in the second.
+    The pair of i in the first half of the K numbers is i + K/2, in the second. So the
+    numbers are multiplied by ``cos`` and their partners, half a turn of the row away,
+    by ``sin``, which is negative in the first half.
     """
 
     cos: Tensor
     sin: Tensor
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Turn ``x`` (B, H, T, K); its lengths stay as they are."""
-        a, b = x.chunk(2, dim=-1)
-        turned = a * self.cos - b * self.sin, b * self.cos + a * self.sin
-        return torch.cat(turned, dim=-1)
+        """Turn ``x`` (B, T, H, K); its lengths stay as they are."""
+        partners = x.roll(x.shape[-1] // 2, dims=-1)
+        return torch.addcmul(x * self.cos, partners, self.sin)
 
 
 class RotaryPositions(nn.Module):
@@ -137,17 +139,18 @@ class RotaryPositions(nn.Module):
         at_least(1, n_positions=n_positions, d_head=d_head)
         if d_head % 2:
             raise ValueError(f"{d_head=} must be even: rotations turn pairs of numbers")
+        self.n_positions = n_positions
         angles = clock_angles(n_positions, d_head, base)  # (T, K / 2)
+        cos, sin = angles.cos(), angles.sin()
         dtype = dtype or torch.get_default_dtype()
-        self.register_buffer("cos", angles.cos().to(dtype), persistent=False)
-        self.register_buffer("sin", angles.sin().to(dtype), persistent=False)
+        for name, halves in (("cos", [cos, cos]), ("sin", [-sin, sin])):
+            table = torch.cat(halves, dim=-1).to(dtype)  # (T, K)
+            self.register_buffer(name, table, persistent=False)
 
     def forward(self, positions: Tensor) -> Rotation:
         """Return the rotation of ``positions`` (T,) or (B, T), for every layer."""
         cos, sin = F.embedding(positions, self.cos), F.embedding(positions, self.sin)
-        if positions.ndim == 2:  # all heads of a row alike
-            return Rotation(cos[:, None], sin[:, None])
-        return Rotation(cos, sin)
+        return Rotation(cos.unsqueeze(-2), sin.unsqueeze(-2))  # all heads alike
 
 
 def halves_from_pairs(W: Tensor, n_heads: int) -> Tensor:

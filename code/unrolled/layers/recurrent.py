@@ -7,8 +7,8 @@ Axes: B batch, E input width, D hidden width. A cell takes one time step;
 import torch
 from torch import Tensor, nn
 
-from unrolled.layers.states import check_state
-from unrolled.shapes import at_least, check_dtype, check_shape
+from unrolled.layers.cells import one_step
+from unrolled.shapes import at_least
 
 
 class RNNCell(nn.Module):
@@ -37,12 +37,7 @@ class RNNCell(nn.Module):
 
         Without ``h`` the memory starts empty: all zeros.
         """
-        check_shape("x_t", x_t, "B E", E=self.d_in)
-        check_dtype("x_t", x_t, self.W_x)
-        if h is None:
-            h = self.empty(x_t)
-        check_state(h, self.empty(x_t), self.W_h, axes="B D")
-        return self.step(self.project(x_t), h)
+        return one_step(self, x_t, h)
 
     def empty(self, x: Tensor) -> Tensor:
         """Return the state before the first step of ``x`` (B, ...): zeros (B, D)."""

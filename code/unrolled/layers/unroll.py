@@ -3,31 +3,16 @@
 Axes: B batch, T time, E input width, D hidden width.
 """
 
-from typing import Protocol
+from typing import TypeGuard
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from unrolled.layers.states import State, check_state, choose, shown
+from unrolled.layers.cells import Cell, first_state
+from unrolled.layers.lstm import LSTMCell
+from unrolled.layers.lstm_sequence import lstm_sequence
+from unrolled.layers.states import LSTMState, State, choose, shown
 from unrolled.shapes import check_dtype, check_lengths, check_shape
-
-
-class Cell(Protocol[State]):
-    """A step of a recurrent network, and apart from it what needs no state."""
-
-    d_in: int
-    d_hidden: int
-    W_x: nn.Parameter
-    W_h: nn.Parameter
-
-    def empty(self, x: Tensor) -> State:
-        """Return the state before the first step of ``x`` (B, ...)."""
-
-    def project(self, x: Tensor) -> Tensor:
-        """Return the input's share of a step: of one, or of all at once."""
-
-    def step(self, projected: Tensor, state: State) -> State:
-        """Return the state after a step."""
 
 
 def unroll(
@@ -47,16 +32,36 @@ def unroll(
     n_rows, n_steps, _ = x.shape
     if n_steps == 0:
         raise ValueError(f"x has no time steps: its shape is {tuple(x.shape)}")
-    empty = cell.empty(x)
-    if state is None:
-        state = empty
-    check_state(state, empty, cell.W_h, axes="B D")
+    state = first_state(cell, x, state)
     real = None
     if lengths is not None:
         check_lengths(lengths, n_rows, n_steps)
         steps = torch.arange(n_steps, device=x.device)
         real = (steps < lengths.to(x.device)[:, None])[..., None]  # (B, T, 1)
         x = x.masked_fill(~real, 0.0)  # even a nan there must not spread
+    if isinstance(state, LSTMState) and _in_one_go(cell, x):
+        states, state = lstm_sequence(cell, x, state, real)
+    else:
+        states, state = _step_by_step(cell, x, state, real)
+    return states if real is None else states.masked_fill(~real, 0.0), state
+
+
+def _in_one_go(cell: object, x: Tensor) -> TypeGuard[LSTMCell]:
+    """Whether a sequence may go through a function of its own, forward and back.
+
+    It knows the plain cell only, and a single step has nothing to gather. A compiler
+    has ways of its own to fuse steps, and autocast chooses the precision of each.
+    """
+    kind = x.device.type
+    cast = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    left_alone = cast or torch.compiler.is_compiling() or x.shape[1] == 1
+    return type(cell) is LSTMCell and not left_alone
+
+
+def _step_by_step(
+    cell: Cell[State], x: Tensor, state: State, real: Tensor | None
+) -> tuple[Tensor, State]:
+    """Return all h and the last state; where a step is not ``real`` it stands still."""
     outputs = []
     # All inputs are projected in one product, and cut at once: the gradient of each
     # slice cut by itself would be as large as the whole.
@@ -65,5 +70,4 @@ def unroll(
         if real is not None:
             state = choose(real[:, t], state, before)
         outputs.append(shown(state))
-    states = torch.stack(outputs, dim=1)  # (B, T, D)
-    return states if real is None else states.masked_fill(~real, 0.0), state
+    return torch.stack(outputs, dim=1), state  # (B, T, D)

@@ -2,16 +2,20 @@
 
 import os
 import random
+from contextlib import AbstractContextManager, nullcontext
+from math import isnan, nan
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 
 def pick_device() -> torch.device:
     """Return the device named by ``UNROLLED_DEVICE``, else the fastest one present.
 
-    CUDA comes before Apple's MPS, and MPS before the CPU.
+    CUDA comes before Apple's MPS, and MPS before the CPU. Each of several processes
+    that torchrun started gets a GPU of its own; MPS has none to share.
     """
     if name := os.environ.get("UNROLLED_DEVICE"):
         try:
@@ -22,10 +26,10 @@ def pick_device() -> torch.device:
                 f"UNROLLED_DEVICE={name!r} cannot be used here; this machine has "
                 f"{', '.join(present_devices())}. Unset it to let us choose"
             ) from error
-        return device
+        return _own_gpu(device)
     if torch.cuda.is_available():
-        return torch.device("cuda")
-    if torch.backends.mps.is_available():
+        return _own_gpu(torch.device("cuda"))
+    if torch.backends.mps.is_available() and "LOCAL_RANK" not in os.environ:
         return torch.device("mps")
     return torch.device("cpu")
 
@@ -35,6 +39,58 @@ def present_devices() -> list[str]:
     cuda = [f"cuda:{i}" for i in range(torch.cuda.device_count())]
     mps = ["mps"] if torch.backends.mps.is_available() else []
     return [*cuda, *mps, "cpu"]
+
+
+def _own_gpu(device: torch.device) -> torch.device:
+    """Return the GPU of this process, where torchrun has started one for each."""
+    number = os.environ.get("LOCAL_RANK")
+    if number is None or device.type != "cuda" or device.index is not None:
+        return device
+    if int(number) >= (present := torch.cuda.device_count()):
+        raise ValueError(
+            f"process {number} of this machine has no GPU of its own: there are "
+            f"{present}, so --nproc-per-node must be at most {present}"
+        )
+    return torch.device("cuda", int(number))
+
+
+def join_backend() -> str:
+    """Return by what processes talk: gloo, and NCCL between GPUs. Untested there."""
+    if (device := pick_device()).type != "cuda":
+        return "gloo"
+    torch.cuda.set_device(device)
+    return "cpu:gloo,cuda:nccl"
+
+
+def gains_from_bfloat16(device: torch.device) -> bool:
+    """Return whether ``device`` multiplies in bfloat16 faster than in float32.
+
+    A GPU of NVIDIA's Ampere generation or later does. A CPU mostly emulates it and is
+    slower by far; on MPS it is untested. Untested on a GPU.
+    """
+    return device.type == "cuda" and torch.cuda.is_bf16_supported(
+        including_emulation=False
+    )
+
+
+def gains_from_compile(device: torch.device) -> bool:
+    """Return whether compiling for ``device`` pays: on a GPU that Triton knows.
+
+    On a CPU, compiling a recurrent loop takes minutes. Untested on a GPU.
+    """
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (7, 0)
+
+
+def autocast(device: torch.device, *, wanted: bool) -> AbstractContextManager[object]:
+    """Return a context that multiplies in bfloat16 if ``wanted`` and worth it."""
+    if wanted and gains_from_bfloat16(device):
+        return torch.autocast(device.type, dtype=torch.bfloat16)
+    return nullcontext()
+
+
+def fuses_optimizers(device: torch.device) -> bool:
+    """Return whether torch has optimizers of one kernel for ``device``."""
+    return device.type in ("cpu", "cuda", "mps")
 
 
 def copies_aside(device: torch.device) -> bool:
@@ -47,6 +103,40 @@ def seed_all(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)  # CPU, CUDA and MPS alike
+
+
+def draws(device: torch.device) -> dict[str, Tensor]:
+    """Return the states of the generators that ``seed_all`` seeds, as tensors."""
+    _, words, gauss = random.getstate()
+    _, keys, *rest = np.random.get_state(legacy=True)
+    spare = nan if gauss is None else gauss  # gauss() draws two numbers at a time
+    states = {
+        "torch": torch.get_rng_state(),
+        "python": torch.tensor(words),
+        "python.gauss": torch.tensor(spare, dtype=torch.float64),
+        "numpy": torch.from_numpy(np.asarray(keys).astype(np.int64)),
+        "numpy.rest": torch.tensor(rest, dtype=torch.float64),
+    }
+    if device.type == "cuda":
+        states["device"] = torch.cuda.get_rng_state(device)
+    elif device.type == "mps":
+        states["device"] = torch.mps.get_rng_state()
+    return states
+
+
+def restore_draws(states: dict[str, Tensor], device: torch.device) -> None:
+    """Put the generators back into the ``states`` that :func:`draws` has returned."""
+    torch.set_rng_state(states["torch"])
+    gauss = states["python.gauss"].item()
+    words = tuple(states["python"].tolist())
+    random.setstate((3, words, None if isnan(gauss) else gauss))
+    place, has_gauss, cached = states["numpy.rest"].tolist()
+    keys = states["numpy"].numpy().astype(np.uint32)
+    np.random.set_state(("MT19937", keys, int(place), int(has_gauss), cached))
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(states["device"], device)
+    elif device.type == "mps":
+        torch.mps.set_rng_state(states["device"])
 
 
 def generator(seed: int) -> torch.Generator:

@@ -113,6 +113,21 @@ def test_an_interrupted_run_goes_on_where_it_stopped(use, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["fake.json"]
 
 
+def test_what_an_unfinished_first_unit_saved_is_still_there(use, tmp_path):
+    """It may be the checkpoint of a training run of many hours."""
+    interrupted(use, tmp_path, stop_at=0)
+    second, seen = use(Fake()), []
+    run_unit = second.run_unit
+
+    def look(unit, folder):
+        seen.append((folder / "0.txt").exists())
+        return run_unit(unit, folder)
+
+    second.run_unit = look
+    run(tmp_path)
+    assert seen == [True] * 3
+
+
 def test_a_fresh_run_forgets_the_finished_part(use, tmp_path):
     interrupted(use, tmp_path, stop_at=2)
     second = use(Fake())

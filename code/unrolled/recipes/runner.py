@@ -5,8 +5,10 @@ import json
 import os
 import platform
 import shutil
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -15,6 +17,7 @@ from tqdm.auto import tqdm
 
 from unrolled.recipes._sources import digest, imported_modules
 from unrolled.runtime import book_folder
+from unrolled.training.distributed import agreed, leads, wait_for_all
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -71,29 +74,31 @@ def run_recipe(
     results, and what they saved in ``NAME.partial/``, so a run that was interrupted
     goes on where it stopped. Units of other code or settings are not taken over;
     ``fresh`` throws them all away.
+
+    Of several processes (:mod:`unrolled.training.distributed`) all run every unit, and
+    training shares its batches among them; the first alone writes.
     """
     recipe, key = load_recipe(name), recipe_key(name)
     folder = folder or book_folder() / "results"
     partial, saved = folder / f"{name}.partial.json", folder / f"{name}.partial"
-    if fresh:
-        _forget(partial, saved)
-    done = _read_partial(partial, saved, key, recipe.UNITS)
-    if not done:
-        if partial.exists() and progress:
-            tqdm.write(f"{name}: code or settings have changed: all units run anew")
-        _forget(partial, saved)
-        saved.mkdir(parents=True)
-    bar = tqdm(
-        total=len(recipe.UNITS), initial=len(done), desc=name, disable=not progress
-    )
-    for unit in recipe.UNITS[len(done) :]:
-        start = time.perf_counter()
-        outcome = recipe.run_unit(unit, saved)
-        seconds = round(time.perf_counter() - start, 1)
-        done.append(_as_json({**unit, **outcome, "seconds": seconds}))
-        write_whole(partial, json.dumps({"key": key, "units": done}))
-        bar.update()
+    progress, done = progress and leads(), list[dict[str, Any]]()
+    if leads():
+        done = _take_over(partial, saved, key, recipe.UNITS, fresh=fresh, say=progress)
+    n_done = int(agreed(len(done)))
+    bar = tqdm(total=len(recipe.UNITS), initial=n_done, desc=name, disable=not progress)
+    with _own_folder(saved) as place:
+        wait_for_all()  # until then the first changes nothing in what the others copy
+        for unit in recipe.UNITS[n_done:]:
+            start = time.perf_counter()
+            outcome = recipe.run_unit(unit, place)
+            seconds = round(time.perf_counter() - start, 1)
+            done.append(_as_json({**unit, **outcome, "seconds": seconds}))
+            if leads():
+                write_whole(partial, json.dumps({"key": key, "units": done}))
+            bar.update()
     bar.close()
+    if not leads():
+        return []
     record = {
         "recipe": name,
         "key": key,
@@ -122,21 +127,56 @@ def _as_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
+def _take_over(
+    partial: Path,
+    saved: Path,
+    key: str,
+    units: list[dict[str, Any]],
+    *,
+    fresh: bool,
+    say: bool,
+) -> list[dict[str, Any]]:
+    """Return the units of an earlier run that count, and clear away what does not."""
+    if fresh:
+        _forget(partial, saved)
+    done = _read_partial(partial, saved, key, units)
+    if done is None:
+        if partial.exists() and say:
+            name = partial.name.removesuffix(".partial.json")
+            tqdm.write(f"{name}: code or settings have changed: all units run anew")
+        _forget(partial, saved)
+        saved.mkdir(parents=True)
+        done = []
+        # from now on what the first unit saves is known to be of this code
+        write_whole(partial, json.dumps({"key": key, "units": done}))
+    return done
+
+
+@contextmanager
+def _own_folder(saved: Path) -> Iterator[Path]:
+    """Yield where this process saves: all but the first in a copy that is dropped."""
+    if leads():
+        yield saved
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        yield Path(shutil.copytree(saved, scratch, dirs_exist_ok=True))
+
+
 def _read_partial(
     partial: Path, saved: Path, key: str, units: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return the finished units, or none if other code or settings made them."""
+) -> list[dict[str, Any]] | None:
+    """Return the finished units, or None if other code or settings made them."""
     if not (partial.is_file() and saved.is_dir()):
-        return []
+        return None
     kept = json.loads(partial.read_text(encoding="utf-8"))
     if not isinstance(kept, dict) or kept.get("key") != key:
-        return []
+        return None
     done = cast(list[dict[str, Any]], kept["units"])
     same = len(done) <= len(units) and all(
         unit.items() <= known.items()
         for unit, known in zip(_as_json(units), done, strict=False)
     )
-    return done if same else []
+    return done if same else None
 
 
 def _forget(partial: Path, saved: Path) -> None:

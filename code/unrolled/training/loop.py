@@ -5,60 +5,78 @@ themselves: ``for step, loss in training_steps(...): ...``.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 from tqdm.auto import tqdm
 
-from unrolled.data.batch import Batch
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrainConfig:
-    """How to train. What to train is the model's own config."""
-
-    steps: int
-    lr: float = 3e-4
-    clip_norm: float = 1.0
-    weight_decay: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise ValueError(f"steps={self.steps} must be at least 1")
-        for name in ("lr", "clip_norm"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name}={getattr(self, name)} must be positive")
-        if self.weight_decay < 0:
-            raise ValueError(f"weight_decay={self.weight_decay} must not be negative")
+from unrolled.losses import n_counted
+from unrolled.runtime import autocast, gains_from_compile
+from unrolled.training.config import TrainConfig as TrainConfig
+from unrolled.training.distributed import (
+    add_up,
+    agreed,
+    check_joined,
+    check_same,
+    leads,
+    shares,
+    start_alike,
+)
+from unrolled.training.optimizers import set_rates
+from unrolled.training.resume import resume, save
+from unrolled.training.run import Losses as Losses
+from unrolled.training.run import Run
 
 
 def training_steps(
     model: nn.Module,
-    loss_fn: Callable[[Any, Batch], Tensor],
-    batches: Iterable[Batch],
+    loss_fn: Callable[[Any, Any], Tensor],
+    batches: Iterable[Any],
     config: TrainConfig,
+    *,
+    optimizers: list[Optimizer] | None = None,
+    done: int = 0,
+    count: Callable[[Any], int] = n_counted,
 ) -> Iterator[tuple[int, Tensor]]:
     """Take one step per batch and yield its number, from 1, and its loss.
 
     The loss is that of the weights *before* the step. It is a tensor on the model's
     device: reading it with ``.item()`` at every step would stall a GPU.
+
+    A run that goes on has ``done`` steps and their ``optimizers`` behind it. ``count``
+    says over how many targets ``loss_fn`` takes its mean, for batches that are read
+    in pieces.
     """
+    check_joined()
+    if done >= config.steps:
+        return
     device = next(model.parameters()).device
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.lr, weight_decay=config.weight_decay
-    )
-    done = 0
+    if optimizers is None:
+        optimizers = config.build_optimizers(model)
+    if not done:
+        start_alike(model)
+    compiled = config.compiled and gains_from_compile(device)
+    reader: Any = torch.compile(model) if compiled else model
     for batch in batches:
-        model.train()
-        loss = loss_fn(model, batch.to(device))
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-        optimizer.step()
+        check_same(batch)
         done += 1
-        yield done, loss.detach()
+        model.train()
+        model.zero_grad()
+        loss = torch.zeros((), device=device)
+        for piece, weight in shares(batch, config.accumulate, count):
+            with autocast(device, wanted=config.mixed_precision):
+                part = weight * loss_fn(reader, piece.to(device))
+            part.backward()
+            loss = loss + part.detach()
+        loss = add_up(model, loss)
+        nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+        set_rates(optimizers, config.schedule(done))
+        for optimizer in optimizers:
+            optimizer.step()
+        yield done, loss
         if done == config.steps:
             return
     raise ValueError(f"batches ran out after {done} of {config.steps} steps")
@@ -66,13 +84,65 @@ def training_steps(
 
 def fit(
     model: nn.Module,
-    loss_fn: Callable[[Any, Batch], Tensor],
-    batches: Iterable[Batch],
+    loss_fn: Callable[[Any, Any], Tensor],
+    batches: Iterable[Any],
     config: TrainConfig,
     *,
+    validate: Callable[[Any], float] | None = None,
+    checkpoint: Path | None = None,
+    count: Callable[[Any], int] = n_counted,
     progress: bool = False,
-) -> list[float]:
-    """Take ``config.steps`` steps and return the loss of each."""
-    steps = training_steps(model, loss_fn, batches, config)
-    bar = tqdm(steps, total=config.steps, unit="step", disable=not progress)
-    return torch.stack([loss for _, loss in bar]).tolist()
+) -> Losses:
+    """Take ``config.steps`` steps, or until patience ends; return the loss of each.
+
+    ``validate(model)`` returns what should be small; it is asked every
+    ``config.validate_every`` steps and after the last, in evaluation mode and without
+    gradients. Its answers are ``validation`` of what is returned.
+
+    ``checkpoint`` names a file that is written every ``config.checkpoint_every`` steps
+    and after the last. If it is there already, the run goes on from it, bit for bit as
+    if it had never stopped, given the same ``batches`` from their beginning. Only what
+    ``loss_fn`` itself keeps between steps is not in it.
+    """
+    if config.patience is not None and validate is None:
+        raise ValueError(f"patience={config.patience} needs validate=")
+    check_joined()  # before a file is read
+    run = Run(model, config, batches)
+    if checkpoint is not None:
+        resume(run, checkpoint)
+    steps = training_steps(
+        model,
+        loss_fn,
+        run.stream,
+        config,
+        optimizers=run.optimizers,
+        done=run.done,
+        count=count,
+    )
+    bar = tqdm(
+        total=config.steps,
+        initial=run.done,
+        unit="step",
+        disable=not (progress and leads()),
+    )
+    while not run.over:
+        step, loss = next(steps)
+        run.note(loss)
+        last = step == config.steps
+        if validate is not None and (last or step % config.validate_every == 0):
+            run.judge(agreed(_score(model, validate)))
+        if checkpoint is not None and (
+            last or run.over or step % config.checkpoint_every == 0
+        ):
+            save(run, checkpoint)
+        bar.update()
+    bar.close()
+    return run.finish()
+
+
+@torch.no_grad()
+def _score(model: nn.Module, validate: Callable[[Any], float]) -> float:
+    model.eval()
+    score = float(validate(model))
+    model.train()  # a run leaves the model so, whether its last step was judged or not
+    return score

@@ -1,10 +1,11 @@
-"""Bootstrap intervals: how often they cover a truth that is known."""
+"""Intervals of few values and of many: how often they cover a truth that is known."""
 
 import math
 
 import pytest
+import scipy.stats
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unrolled.evaluation.intervals import (
@@ -12,6 +13,9 @@ from unrolled.evaluation.intervals import (
     bootstrap,
     draw_places,
     paired_difference,
+    paired_t_interval,
+    student_quantile,
+    t_interval,
 )
 from unrolled.runtime import generator
 
@@ -61,6 +65,82 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(kind, truth, level, w
 def test_of_five_values_it_covers_less_than_it_says():
     found = coverage(torch.randn(600, 5, generator=generator(0)), 0.0, n_draws=400)
     assert found == pytest.approx(0.83, abs=0.04)
+
+
+def test_of_three_values_it_covers_less_still():
+    found = coverage(torch.randn(600, 3, generator=generator(0)), 0.0, n_draws=400)
+    assert found == pytest.approx(0.73, abs=0.05)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(1, 40) | st.sampled_from([99, 100, 1001, 20_000]),
+    st.floats(0.01, 0.999),
+)
+def test_students_quantile_is_scipys(n_free, level):
+    wanted = scipy.stats.t.ppf((1 + level) / 2, n_free)
+    assert student_quantile(n_free, level) == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@settings(max_examples=40)
+@given(st.integers(2, 30), st.floats(0.1, 0.999), st.integers(0, 99))
+def test_students_interval_is_scipys(dtype, n, level, seed):
+    values = torch.randn(n, generator=generator(seed)).to(dtype) * 3 + 7
+    found = t_interval(values, level=level)
+    middle, error = values.double().mean().item(), scipy.stats.sem(values.double())
+    low, high = scipy.stats.t.interval(level, n - 1, loc=middle, scale=error)
+    assert found.estimate == pytest.approx(middle, abs=1e-10)
+    assert found.low == pytest.approx(low, abs=1e-10)
+    assert found.high == pytest.approx(high, abs=1e-10)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_students_interval_covers_the_truth_of_few_values_as_often_as_it_says(n, level):
+    samples = torch.randn(2000, n, generator=generator(n)) * 2 + 3
+    share = sum(3.0 in t_interval(row, level=level) for row in samples) / 2000
+    error = math.sqrt(level * (1 - level) / 2000)
+    assert share == pytest.approx(level, abs=3.3 * error)
+
+
+def test_no_interval_knows_of_a_seed_that_rarely_fails():
+    """One in ten fails by a lot: of five seeds, most draws have seen no failure."""
+    draw = generator(0)
+    fails = (torch.rand(600, 5, generator=draw) < 0.1).float()
+    samples = torch.randn(600, 5, generator=draw) * 0.01 - fails
+    share = sum(-0.1 in t_interval(row) for row in samples) / 600
+    assert share == pytest.approx(1 - 0.9**5, abs=0.06)  # not 0.95
+    assert coverage(samples, -0.1, n_draws=200) < 0.5
+
+
+@given(st.integers(0, 99))
+def test_a_paired_t_is_that_of_the_differences(seed):
+    one, two = torch.randn(2, 5, generator=generator(seed))
+    found = paired_t_interval(one, two, level=0.9)
+    test = scipy.stats.ttest_rel(one.double(), two.double())
+    low, high = test.confidence_interval(0.9)
+    assert found.low == pytest.approx(low, abs=1e-10)
+    assert found.high == pytest.approx(high, abs=1e-10)
+    assert (0.0 in found) == (test.pvalue >= 0.1)
+
+
+def test_pairs_from_the_same_seeds_are_surer_than_two_samples():
+    draw = generator(0)
+    luck = torch.randn(400, 5, generator=draw)  # a seed's luck befalls both
+    one = luck + 0.5 + 0.1 * torch.randn(400, 5, generator=draw)
+    two = luck + 0.1 * torch.randn(400, 5, generator=draw)
+    pairs = [paired_t_interval(a, b) for a, b in zip(one, two, strict=True)]
+    share = sum(0.5 in found for found in pairs) / 400
+    assert share == pytest.approx(0.95, abs=0.04)
+    assert max(found.high - found.low for found in pairs) < 1
+    widths = [found.high - found.low for found in map(t_interval, one)]
+    assert sum(widths) / 400 > 2
+
+
+def test_equal_values_leave_no_doubt():
+    found = t_interval(torch.full((4,), 0.25))
+    assert (found.estimate, found.low, found.high) == (0.25, 0.25, 0.25)
 
 
 def test_of_a_mean_it_is_the_textbooks_interval():
@@ -189,3 +269,28 @@ def test_pairs_must_pair_off():
     message = r"^one has 3 values and two has 2 values; there must be at least one, and"
     with pytest.raises(ValueError, match=message):
         paired_difference(torch.ones(3), torch.ones(2), generator=generator(0))
+
+
+@pytest.mark.parametrize(
+    ("values", "level", "message"),
+    [
+        (torch.ones(1), 0.95, r"^n_values=1 must be at least 2$"),
+        (torch.ones(3), 1.0, r"^level=1.0 must be between 0 and 1$"),
+        (torch.ones(3), 95, r"^level=95 must be between 0 and 1$"),
+        (torch.ones(3, 2), 0.95, r"^values must be \(N\): expected 1 axes, got 2"),
+    ],
+)
+def test_mistakes_with_few_values_are_named(values, level, message):
+    with pytest.raises(ValueError, match=message):
+        t_interval(values, level=level)
+
+
+def test_few_pairs_must_pair_off_too():
+    message = r"^one has 3 values and two has 1 values; there must be at least one, and"
+    with pytest.raises(ValueError, match=message):
+        paired_t_interval(torch.ones(3), torch.ones(1))
+
+
+def test_a_quantile_needs_a_degree_of_freedom():
+    with pytest.raises(ValueError, match=r"^n_free=0 must be at least 1$"):
+        student_quantile(0, 0.95)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import unrolled
-from unrolled.cli import data
+from unrolled.cli import data, models
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,6 +22,7 @@ Start with **unrolled info**: it says which device the book will use, and why.
 Chapters are notebooks in `chapters/`; open them with `make lab`.""",
 )
 app.add_typer(data.app, name="data")
+app.add_typer(models.app)
 
 
 @app.command()
@@ -65,9 +66,13 @@ def run(
     Its results go to book/results/NAME.json, the models it makes to
     book/_static/models. Interrupt it when you like: the next run goes on from there.
 
+    Several processes share the batches of a training run:
+    torchrun --nproc-per-node 2 -m unrolled run NAME
+
     Try: unrolled run flip_flop
     """
     from unrolled.recipes.runner import load_recipe, recipe_names, run_recipe
+    from unrolled.training.distributed import leads, together
 
     if names:
         typer.echo("\n".join(recipe_names()))
@@ -81,14 +86,18 @@ def run(
         load_recipe(name)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    try:
-        path, *models = run_recipe(name, fresh=fresh)
-    except KeyboardInterrupt:
-        typer.echo(
-            f"\nStopped. What is finished is kept: 'unrolled run {name}' goes on from "
-            "there, and with --fresh it starts over."
-        )
-        raise typer.Exit(130) from None
-    typer.echo(f"results in {path}")
-    for model in models:
-        typer.echo(f"model in   {model}")
+    with together():
+        try:
+            written = run_recipe(name, fresh=fresh)
+        except KeyboardInterrupt:
+            if leads():
+                typer.echo(
+                    f"\nStopped. What is finished is kept: 'unrolled run {name}' goes "
+                    "on from there, and with --fresh it starts over."
+                )
+            raise typer.Exit(130) from None
+    if written:  # by the first of several processes
+        path, *models = written
+        typer.echo(f"results in {path}")
+        for model in models:
+            typer.echo(f"model in   {model}")

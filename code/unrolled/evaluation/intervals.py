@@ -1,9 +1,15 @@
-r"""How sure a number is: intervals from drawing the data again and again.
+r"""How sure a number is: intervals of a few values, and of many.
 
-The *bootstrap* draws N of the N values with replacement, many times over, and computes
-the statistic of each draw. The percentile interval at level 0.95 goes from the 2.5th to
-the 97.5th per cent of these. It needs enough values to draw from: of a mean of 5 values
-it covers the truth not in 95 % but in about 83 % of cases.
+Of a few seeds take **Student's t**: at level 0.95 it covers the true mean in 95 % of
+cases even of 2 values, if these are independent and normally distributed. With a few
+values nobody can check that. Where most seeds end alike and one in ten far off, five
+seeds rarely tell, and the bootstrap knows no better: show the seeds beside it.
+
+Of many values, or of a statistic that is no mean, take the **bootstrap**: it draws N of
+the N values with replacement, many times over, and computes the statistic of each draw.
+The percentile interval at level 0.95 goes from the 2.5th to the 97.5th per cent of
+these. It assumes no distribution, and needs enough values to draw from: of a mean of 5
+values it covers the truth not in 95 % but in about 83 % of cases, of 3 in about 73 %.
 
 Values that follow one another in time are alike, and drawing them one by one makes the
 interval too narrow. With ``block`` above 1 whole blocks of neighbours are drawn, from
@@ -13,13 +19,15 @@ length N. A block should be longer than the memory of the series.
 Axes: B draws; values are (N,) or (N, ...), and the first axis is the one drawn from.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
 
-from unrolled.shapes import at_least
+from unrolled.shapes import at_least, check_shape
 
 AT_ONCE = 2**22  # numbers held in memory at a time
 
@@ -42,6 +50,56 @@ class Interval:
 def mean(draws: Tensor) -> Tensor:
     """Return the mean of each draw: (B, N) -> (B,)."""
     return draws.mean(dim=1)
+
+
+def t_interval(values: Tensor, *, level: float = 0.95) -> Interval:
+    r"""Return Student's interval of the mean of a few independent ``values`` (N,).
+
+    .. math:: \bar{x} \pm t_{N-1} \, s / \sqrt{N}, \qquad
+        s^2 = \frac{1}{N-1} \sum_i (x_i - \bar{x})^2
+    """
+    check_shape("values", values, "N")
+    at_least(2, n_values=len(values))  # one value does not say how far others lie
+    values = values.double()
+    estimate, spread = values.mean().item(), values.std().item()
+    half = student_quantile(len(values) - 1, level) * spread / math.sqrt(len(values))
+    return Interval(estimate=estimate, low=estimate - half, high=estimate + half)
+
+
+def paired_t_interval(one: Tensor, two: Tensor, *, level: float = 0.95) -> Interval:
+    """Return Student's interval of the mean of one - two, from pairs: both (N,).
+
+    ``one[i]`` and ``two[i]`` belong together, as from one seed. The differences must be
+    independent of one another and normally distributed; the values need not be.
+    """
+    _length(one=one, two=two)
+    return t_interval(one.double() - two.double(), level=level)
+
+
+@cache
+def student_quantile(n_free: int, level: float) -> float:
+    r"""Return the t with :math:`p(|T| < t)` = ``level``, of Student's distribution.
+
+    T has n = ``n_free`` degrees of freedom. With :math:`t = \sqrt{n} \tan \theta` that
+    probability is a finite sum over powers of :math:`\cos \theta`, even ones if n is
+    even and else odd ones, here solved for :math:`\theta` by halving.
+    """
+    at_least(1, n_free=n_free)
+    _check_level(level)
+    odd, steps = n_free % 2, torch.arange(n_free // 2, dtype=torch.float64)
+    ratios = (2 * steps - 1 + odd) / (2 * steps + odd)
+    ratios[:1] = 1.0
+    factors, powers = ratios.cumprod(dim=0), 2 * steps + odd
+
+    def probability(theta: float) -> float:
+        series = math.sin(theta) * (factors * math.cos(theta) ** powers).sum().item()
+        return 2 / math.pi * (theta + series) if odd else series
+
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if probability(middle) < level else (low, middle)
+    return math.sqrt(n_free) * math.tan(low)
 
 
 def bootstrap(
@@ -109,8 +167,7 @@ def _interval(
 ) -> Interval:
     """Return the statistic of all places in order, and its percentiles over draws."""
     at_least(1, n_draws=n_draws, block=block)
-    if not 0 < level < 1:
-        raise ValueError(f"{level=} must be between 0 and 1")
+    _check_level(level)
     if block > n:
         raise ValueError(f"{block=} must be at most the number of values, {n}")
     found, left = [], n_draws
@@ -123,6 +180,11 @@ def _interval(
     low, high = torch.quantile(torch.cat(found), tails).tolist()
     estimate = of_places(torch.arange(n)[None]).double().item()
     return Interval(estimate=estimate, low=low, high=high)
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"{level=} must be between 0 and 1")
 
 
 def _length(**series: Tensor) -> int:

@@ -1,0 +1,1 @@
+"""Writing: from what a model foretells to the tokens that are written."""

@@ -54,7 +54,7 @@ lab: $(VENV)/book ## open the chapters in JupyterLab
 	@$(BIN)/jupyter lab --notebook-dir=chapters
 
 bench: $(VENV)/dev ## measure speeds as ratios to the reference implementations
-	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/bench.py
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python -m bench
 
 recipes: $(VENV)/book ## re-make the long experiments (RECIPE=flip_flop for one)
 	@names="$(RECIPE)"; [ -n "$$names" ] || names=$$($(BIN)/unrolled run --names) || exit 1; \

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
-from bench import plain_loop
+from bench.characters import plain_loop
 from unrolled.layers.stacks import RNN
 from unrolled.models import numpy_rnn
 from unrolled.models.numpy_rnn import NumpyRNN

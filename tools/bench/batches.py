@@ -1,6 +1,6 @@
 """Making a batch, against a training step of the smallest model that takes it.
 
-A ratio of 20 says that the batch costs a twentieth of the step, 5 %. The models are
+A share of 0.05 says that the batch costs a twentieth of the step. The models are
 smaller than any that the book trains on such batches, so that its own do better.
 """
 
@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from bench.measure import Case, Step
 from unrolled.data.batch import Batch, PairBatch
 from unrolled.data.corpora.kjv import kjv_text
 from unrolled.data.corpora.opinions import opinions
@@ -27,7 +28,6 @@ from unrolled.models.tagger import Tagger, TaggerConfig
 from unrolled.runtime import generator
 from unrolled.training.loop import TrainConfig, training_steps
 
-Step = Callable[[], object]
 B, T, D = 32, 64, 32
 
 
@@ -145,8 +145,15 @@ def padded_cases() -> Iterator[tuple[str, Step, Step]]:
     yield "pairs: two RNNs of 32 units", endless(pairs), step_of(both, translate)
 
 
-def batch_cases() -> dict[str, tuple[Step, Step, int]]:
+def batch_cases() -> list[Case]:
     """Compare making each kind of batch with training on it."""
-    found = [*made_cases(), *text_cases(), *padded_cases()]
-    name = "a batch of {}: a training step"
-    return {name.format(case): (make, step, 1) for case, make, step in found}
+    return [
+        Case(
+            what=f"a batch of {what}",
+            against="a training step",
+            ours=make,
+            theirs=step,
+            reach=0.05,
+        )
+        for what, make, step in [*made_cases(), *text_cases(), *padded_cases()]
+    ]

@@ -1,46 +1,16 @@
-"""Measure speeds as ratios to a reference, all within one run.
-
-Absolute times say more about the machine than about the code, so each row is ours
-against theirs, taken in turns: the median over rounds of the ratio of the two. Times
-are of the processor, on one thread, so that other work on the machine counts less.
-"""
-
-import json
-import statistics
-import time
-from collections.abc import Callable
-from pathlib import Path
+"""Characters trained on: the NumPy RNN against a plain loop and against torch."""
 
 import numpy as np
 import torch
 from torch import nn
-from tqdm import tqdm
 
-from bench_batches import batch_cases
-from bench_tokens import token_cases
-from unrolled.layers.stacks import RNN
+from bench.measure import Case, Step
 from unrolled.models.numpy_rnn import NumpyRNN
 
-OUT = Path(__file__).resolve().parents[1] / "_build" / "bench.json"
-ROUNDS, CALLS = 31, 5
-LONG = 0.2  # seconds; what takes longer is called once a round, in FEW_ROUNDS
-FEW_ROUNDS = 7
-T, V, D = 25, 64, 100  # steps, characters and units of the character models
+T, V, D = 25, 64, 100  # steps, characters and units
 LR = 0.1
 
-Step = Callable[[], object]
 Arrays = dict[str, np.ndarray]
-Cases = dict[str, tuple[Step, Step, int]]  # ours, theirs, our work in units of theirs
-
-
-def both_ways(model: nn.Module, x: torch.Tensor) -> Step:
-    """Return a forward and a backward pass of ``model`` on ``x``."""
-
-    def run() -> None:
-        model.zero_grad()
-        model(x)[0].square().sum().backward()
-
-    return run
 
 
 def plain_loop(p: Arrays, ids: np.ndarray, targets: np.ndarray) -> tuple[float, Arrays]:
@@ -110,71 +80,29 @@ def train_torch(ids: np.ndarray, targets: np.ndarray, batch_first: bool = True) 
     return run
 
 
-def layer_cases() -> Cases:
-    """Compare the package's RNN with torch's, forward and backward."""
-    found = {}
-    for B, n_steps, d_in, d_hidden in ((1, 200, 64, 64), (32, 100, 64, 128)):
-        x = torch.randn(B, n_steps, d_in)
-        ours, theirs = RNN(d_in, d_hidden), nn.RNN(d_in, d_hidden, batch_first=True)
-        name = f"RNN, batch {B}, {n_steps} steps, {d_hidden} units: torch.nn.RNN"
-        found[name] = (both_ways(ours, x), both_ways(theirs, x), 1)
-    return found
-
-
-def character_cases() -> Cases:
-    """Compare the NumPy RNN's characters per second with a plain loop's and torch's."""
-    found: Cases = {}
+def character_cases() -> list[Case]:
+    """Compare characters per second: ours takes B rows a step, the plain loop one."""
+    found = []
     for B in (16, 24, 32, 64):
         ids, targets = np.random.default_rng(0).integers(0, V, (2, B, T))
-        ours = train_numpy(ids, targets)
-        name = f"NumPy RNN, batch {B}, characters trained on per second"
-        for dtype in (np.float64, np.float32):
-            plain = train_plain(ids[0], targets[0], dtype)
-            found[f"{name}: plain loop, {dtype.__name__}"] = (ours, plain, B)
-        for order in ("batch", "time"):
-            theirs = train_torch(ids, targets, batch_first=order == "batch")
-            found[f"{name}: torch.nn.RNN, {order} first"] = (ours, theirs, 1)
+        what, ours = f"NumPy RNN, batch {B}, a character", train_numpy(ids, targets)
+        found += [
+            Case(
+                what=what,
+                against=f"a plain loop, {dtype.__name__}",
+                ours=ours,
+                theirs=train_plain(ids[0], targets[0], dtype),
+                work=B,
+            )
+            for dtype in (np.float64, np.float32)
+        ]
+        found += [
+            Case(
+                what=what,
+                against=f"torch.nn.RNN, {order} first",
+                ours=ours,
+                theirs=train_torch(ids, targets, batch_first=order == "batch"),
+            )
+            for order in ("batch", "time")
+        ]
     return found
-
-
-def seconds(f: Step, n_calls: int = CALLS) -> float:
-    """Return how long calls in a row, as in training, keep the processor."""
-    start = time.process_time()
-    for _ in range(n_calls):
-        f()
-    return time.process_time() - start
-
-
-def compare(ours: Step, theirs: Step, work: int) -> list[float]:
-    """Return the speed of ours over theirs in each round, after a call to warm up."""
-    long = max(seconds(ours, 1), seconds(theirs, 1)) > LONG
-    rounds, calls = (FEW_ROUNDS, 1) if long else (ROUNDS, CALLS)
-    return [work * seconds(theirs, calls) / seconds(ours, calls) for _ in range(rounds)]
-
-
-def main() -> None:
-    """Compare, print a table and write it as JSON."""
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    rows, cases = {}, layer_cases() | character_cases() | token_cases() | batch_cases()
-    for name, case in tqdm(cases.items(), unit="case"):
-        ratios = compare(*case)
-        rows[name] = {
-            "rounds": len(ratios),
-            "speed over reference": round(statistics.median(ratios), 3),
-            "quartiles": [round(q, 3) for q in statistics.quantiles(ratios)[::2]],
-        }
-    OUT.parent.mkdir(exist_ok=True)
-    record = {"torch": torch.__version__, "threads": 1, "rows": rows}
-    OUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    print("\nours over theirs, 1 is as fast, higher is faster")
-    for name, row in rows.items():
-        low, high = row["quartiles"]
-        print(
-            f"  {row['speed over reference']:6.2f}  ({low:.2f} to {high:.2f})  {name}"
-        )
-    print(f"written to {OUT}")
-
-
-if __name__ == "__main__":
-    main()

@@ -5,12 +5,12 @@ the text, which ours do not; and on many threads theirs would gain, ours would n
 """
 
 import os
-from collections.abc import Callable
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # before the library looks
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
+from bench.measure import Case, Step
 from unrolled.data.corpora.kjv import kjv_text
 from unrolled.data.corpora.minilm import FOLDER, minilm_tokens
 from unrolled.data.fetch.store import open_source
@@ -19,8 +19,6 @@ from unrolled.data.tokens.bpe_training import train_bpe
 from unrolled.data.tokens.wordpiece import WordPiece
 
 N_TOKENS = 8192
-
-Step = Callable[[], object]
 
 
 def byte_level() -> Tokenizer:
@@ -60,34 +58,32 @@ def encode_theirs(tokenizer: Tokenizer, lines: list[str]) -> list[list[int]]:
     return [found.ids for found in tokenizer.encode_batch_fast(lines)]
 
 
-def token_cases() -> dict[str, tuple[Step, Step, int]]:
+def token_cases() -> list[Case]:
     """Compare training and encoding on the King James Bible, whole."""
     parts = kjv_text()
     text = parts.train + parts.validation + parts.test
     lines = text.splitlines(keepends=True)
     ours, theirs = train_bpe(text, N_TOKENS), train_theirs(lines, N_TOKENS)
     ours_piece, theirs_piece = minilm()
-    found: dict[str, tuple[Step, Step, int]] = {}
+    found: dict[str, tuple[Step, Step]] = {}
     for n in (N_TOKENS // 2, N_TOKENS):
         found[f"BPE, {n} tokens learnt from {len(text) / 1e6:.1f} M characters"] = (
             lambda n=n: train_bpe(text, n),
             lambda n=n: train_theirs(lines, n),
-            1,
         )
     found["BPE, encoding, by an encoder that has seen nothing yet"] = (
         lambda: BytePairs(merges=ours.merges).encode(text),
         lambda: encode_theirs(Tokenizer.from_str(theirs.to_str()), lines),
-        1,
     )
     found["BPE, encoding, by an encoder that remembers"] = (
         lambda: [ours.encode(line) for line in lines],
         lambda: encode_theirs(theirs, lines),
-        1,
     )
     found["WordPiece, encoding"] = (
         lambda: [ours_piece.encode(line) for line in lines],
         lambda: encode_theirs(theirs_piece, lines),
-        1,
     )
-    name = "{}: Hugging Face tokenizers"
-    return {name.format(case): steps for case, steps in found.items()}
+    return [
+        Case(what=what, against="Hugging Face tokenizers", ours=ours, theirs=theirs)
+        for what, (ours, theirs) in found.items()
+    ]

@@ -23,6 +23,7 @@ PARTS = (
     "package",
     "rebuild",
     "repairs",
+    "speeds",
     "themes",
     "times",
 )

@@ -50,10 +50,10 @@ def test_a_group_becomes_a_table_and_an_unknown_one_is_named(tmp_path):
     done = build(tmp_path)
     assert done.returncode == 0, done.stderr
     rows = page(tmp_path, "index.html").select("tbody tr")
-    shown = [[cell.text for cell in row("td")] for row in rows]
+    shown = [[cell.text for cell in row(["th", "td"])] for row in rows]
     assert shown == [
         ["a step", "torch", "0.25", "0.20 to 0.30", "0.25"],
-        ["a step", "torch", "0.25", "0.20 to 0.30", ""],
+        ["a step", "torch", "0.25", "0.20 to 0.30", "none"],
     ]
     (tmp_path / "index.md").write_text(text.replace("layers", "players"))
     assert (
@@ -74,7 +74,7 @@ def test_recipes_become_tables(tmp_path):
     text = "# Speed\n\n```{gpt-recipes} modern\n```\n"
     (tmp_path / "index.md").write_text(text)
     assert build(tmp_path).returncode == 0
-    cells = page(tmp_path, "index.html").select("tbody td")
+    cells = page(tmp_path, "index.html").select("tbody [role=rowheader], tbody td")
     assert [cell.text for cell in cells] == [
         "350", "1.900", "−0.020 (−0.030 to −0.010)", "0.22",
     ]  # fmt: skip

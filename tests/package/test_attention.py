@@ -457,3 +457,40 @@ def test_a_mask_that_could_be_misread_is_refused(layer, mask, message):
     for run in (layer, layer.weights):
         with pytest.raises(ValueError, match=message):
             run(X, mask)
+
+
+# ---- memory ----
+
+
+def held_for_the_way_back(run) -> int:
+    """Return the bytes that autograd keeps of a forward pass, each tensor once."""
+    kept = {}
+
+    def keep(tensor):
+        kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        run()
+    return sum(kept.values())
+
+
+def test_memory_grows_with_the_length_and_only_held_weights_with_its_square():
+    layer = MultiHeadAttention(8, 2)
+
+    def fused(x):
+        layer(x, causal=True)
+
+    def explicit(x):
+        q, k, v = layer.heads(x, None)
+        attention_weights(q, k, causal=True) @ v
+
+    def growth(run):
+        short, long = (
+            held_for_the_way_back(lambda n=n: run(torch.randn(1, n, 8)))
+            for n in (512, 1024)
+        )
+        return long / short
+
+    assert growth(fused) < 2.05
+    assert growth(explicit) > 3.5

@@ -67,7 +67,7 @@ def made_cases() -> Iterator[tuple[str, Step, Step]]:
     tagger, batch = Tagger(TaggerConfig(d_in=2, d_hidden=2, d_out=2)), next(flips)
     wanted = (batch.y > 0).float()
     yield (
-        "flip-flop: 2 units",
+        "flip-flops, for 2 units",
         lambda: next(flips),
         step_of(
             tagger,
@@ -77,7 +77,7 @@ def made_cases() -> Iterator[tuple[str, Step, Step]]:
     recalls = stream(recall, B, 20, generator=g)
     reader, lag = Classifier(RNNCell(10, D), 8), next(recalls)
     yield (
-        "recall after 20 steps: 32 units",
+        "recall after 20 steps, for 32 units",
         lambda: next(recalls),
         step_of(reader, lambda: F.cross_entropy(reader(lag.x), lag.y)),
     )
@@ -96,9 +96,9 @@ def text_cases() -> Iterator[tuple[str, Step, Step]]:
         lambda: F.cross_entropy(model(batch.x).flatten(0, 1), batch.y.flatten()),
     )
     sampled = stream(sampled_windows, ids, B, width=T + 1, generator=g)
-    yield "windows drawn anywhere: 32 units", lambda: next(sampled), step
+    yield "windows drawn anywhere, for 32 units", lambda: next(sampled), step
     carried = endless(lambda: carried_windows(ids, B, steps=T))
-    yield "windows that go on: 32 units", carried, step
+    yield "windows that go on, for 32 units", carried, step
 
 
 def padded_cases() -> Iterator[tuple[str, Step, Step]]:
@@ -121,7 +121,7 @@ def padded_cases() -> Iterator[tuple[str, Step, Step]]:
     batch = max(labelled(), key=lambda batch: batch.x.shape[1] == 16)
     reader, writer = SmallLM(len(words)), SmallLM(len(words))
     yield (
-        "tweets with their scores: 32 units",
+        "tweets with their scores, for 32 units",
         endless(labelled),
         step_of(
             reader,
@@ -142,7 +142,7 @@ def padded_cases() -> Iterator[tuple[str, Step, Step]]:
         )
 
     both = nn.ModuleList([reader, writer])
-    yield "pairs: two RNNs of 32 units", endless(pairs), step_of(both, translate)
+    yield "pairs, for two RNNs of 32 units", endless(pairs), step_of(both, translate)
 
 
 def batch_cases() -> list[Case]:

@@ -218,9 +218,9 @@ class Commands(_Reference):
         section = nodes.section(ids=[label], names=[label])
         section += nodes.title("", "", nodes.literal(text=f"unrolled {name}"))
         for paragraph in (command.help or "").split("\n\n"):
-            words = self.words(" ".join(paragraph.split()))
+            words = self._said(" ".join(paragraph.split()))
             section += nodes.paragraph("", "", *words)
-        rows = [(self._names(p), self._help(p)) for p in command.params]
+        rows = [(self._names(p), self._said(p.help or "")) for p in command.params]
         if rows:
             section += table(("say", "and it will"), rows)
         return section
@@ -231,9 +231,11 @@ class Commands(_Reference):
         names = [*parameter.opts, *parameter.secondary_opts]
         return self.words(", ".join(f"`{name}`" for name in names))
 
-    def _help(self, parameter: Any) -> list[nodes.Node]:
-        text = re.sub(r"(?<!\S)--[\w-]+", r"`\g<0>`", parameter.help or "")
-        return self.words(text)  # in code, or two dashes would become a longer one
+    def _said(self, text: str) -> list[nodes.Node]:
+        """Return a help text; in code what is typed, or dashes and quotes change."""
+        if typed := re.fullmatch(r"Try: (.+)", text):
+            return [nodes.Text("Try: "), nodes.literal(text=typed[1])]
+        return self.words(re.sub(r"(?<!\S)--[\w-]+", r"`\g<0>`", text))
 
 
 def drop_theme(

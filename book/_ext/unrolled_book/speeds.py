@@ -8,6 +8,7 @@ time that ours takes with its quartiles, and the share that we set out for.
 """
 
 import json
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,11 +16,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from unrolled_book.tables import table
+from unrolled_book.tables import Row, stacked_table
 
 DATA = "book/bench.json"
 RECIPES = "book/results/gpt_recipes.json"
-HEAD = ("what", "against", "share of their time", "middle half of rounds", "goal")
+HEAD = ["what", "against", "share of their time", "half of the rounds", "goal"]
 
 
 def groups(root: Path) -> dict[str, list[dict[str, Any]]]:
@@ -50,16 +51,19 @@ class Speeds(SphinxDirective):
         if name not in known:
             raise self.error(f"{DATA} has no group {name!r}, but {', '.join(known)}")
         rows = [
-            (
-                row["what"],
-                row["against"],
-                nodes.strong(text=share(row["share"])),
-                f"{share(row['low'])} to {share(row['high'])}",
-                "" if row["reach"] is None else share(row["reach"]),
+            Row(
+                f"speed-{name}-{number}",
+                [
+                    escape(row["what"]),
+                    escape(row["against"]),
+                    f"<strong>{share(row['share'])}</strong>",
+                    f"{share(row['low'])} to {share(row['high'])}",
+                    "none" if row["reach"] is None else share(row["reach"]),
+                ],
             )
-            for row in known[name]
+            for number, row in enumerate(known[name], start=1)
         ]
-        return [table(HEAD, rows)]
+        return stacked_table(f"Speeds: {name}", HEAD, rows)
 
 
 def signed(value: float) -> str:
@@ -71,9 +75,9 @@ class GPTRecipes(SphinxDirective):
     """A table of what ``unrolled run gpt_recipes`` found."""
 
     required_arguments = 1
-    heads: ClassVar[dict[str, tuple[str, ...]]] = {
-        "modern": ("steps", "loss", "above the plain one", "share of its time"),
-        "apart": ("instead", "loss", "above the whole", "share of its time"),
+    heads: ClassVar[dict[str, list[str]]] = {
+        "modern": ["steps", "loss", "above the plain one", "share of its time"],
+        "apart": ["instead", "loss", "above the whole", "share of its time"],
     }
 
     def run(self) -> list[nodes.Node]:
@@ -85,16 +89,19 @@ class GPTRecipes(SphinxDirective):
             raise self.error(f"{kind!r} must be one of {', '.join(self.heads)}")
         summary = json.loads(path.read_text(encoding="utf-8"))["summary"]
         rows = [
-            (
-                name,
-                f"{row['loss']:.3f}",
-                f"{signed(row['above'])} ({signed(row['above, low'])} to "
-                f"{signed(row['above, high'])})",
-                share(row["share of time"]),
+            Row(
+                f"gpt-{kind}-{number}",
+                [
+                    escape(name),
+                    f"{row['loss']:.3f}",
+                    f"{signed(row['above'])} ({signed(row['above, low'])} to "
+                    f"{signed(row['above, high'])})",
+                    share(row["share of time"]),
+                ],
             )
-            for name, row in summary[kind].items()
+            for number, (name, row) in enumerate(summary[kind].items(), start=1)
         ]
-        return [table(self.heads[kind], rows)]
+        return stacked_table(f"The modern recipe, {kind}", self.heads[kind], rows)
 
 
 def setup(app: Sphinx) -> None:

@@ -23,9 +23,10 @@ from unrolled.layers.recurrent import RNNCell
 from unrolled.models.tagger import Tagger, TaggerConfig
 from unrolled.runtime import generator, seed_all
 from unrolled.training.loop import TrainConfig, training_steps
+from unrolled.training.optimizers import AdamW
 
 MODEL = TaggerConfig(d_in=2, d_hidden=2, d_out=2)
-TRAIN = TrainConfig(steps=1000, lr=0.01)
+TRAIN = TrainConfig(steps=1000, lr=0.01, optimizer=AdamW(fused=False))
 EVERY = 25
 WEIGHTS = ("W_x", "W_h", "b", "V", "c")
 UNITS: list[dict[str, Any]] = [{"seed": seed} for seed in range(20)]

@@ -31,6 +31,7 @@ from unrolled.layers.unroll import unroll
 from unrolled.models.classifier import Classifier
 from unrolled.runtime import generator, seed_all
 from unrolled.training.loop import TrainConfig, training_steps
+from unrolled.training.optimizers import AdamW
 
 LAG, D_IN, D_HIDDEN, N_SYMBOLS = 20, 10, 32, 8
 EVERY = 20
@@ -38,8 +39,8 @@ ASKED = range(10, 31)  # the lags at which a trained network is tried
 REFITTED = (19, 21, 100)  # and those at which another read-out is fitted
 FAR = 100  # the lag at which its gradient is measured once more
 TRAIN = {
-    "default": TrainConfig(steps=300, lr=1e-2),
-    "orthogonal": TrainConfig(steps=300, lr=3e-3),
+    "default": TrainConfig(steps=300, lr=1e-2, optimizer=AdamW(fused=False)),
+    "orthogonal": TrainConfig(steps=300, lr=3e-3, optimizer=AdamW(fused=False)),
 }
 UNITS: list[dict[str, Any]] = [
     {"start": start, "seed": seed} for start, seed in product(TRAIN, range(12))

@@ -24,6 +24,7 @@ from unrolled.layers.variants import ReLUCell, SigmoidCell
 from unrolled.models.classifier import Classifier
 from unrolled.runtime import generator, seed_all
 from unrolled.training.loop import TrainConfig, training_steps
+from unrolled.training.optimizers import AdamW
 
 D_IN, D_HIDDEN, N_SYMBOLS = 10, 32, 8
 UPDATES, IN_A_ROW = 1000, 5
@@ -105,7 +106,7 @@ def updates_to_solve(network: str, lag: int, lr: float, seed: int) -> int | None
         return F.cross_entropy(logits, batch.y)
 
     batches = stream(recall, 32, lag, n_symbols=N_SYMBOLS, generator=generator(seed))
-    config = TrainConfig(steps=UPDATES, lr=lr)
+    config = TrainConfig(steps=UPDATES, lr=lr, optimizer=AdamW(fused=False))
     for update, _ in training_steps(model, loss_fn, batches, config):
         if streak == IN_A_ROW:
             return update

@@ -17,9 +17,9 @@ from unrolled.layers.readers import CELLS
 from unrolled.models.forecaster import Forecaster, ForecasterConfig
 from unrolled.runtime import generator
 
-B, T, E, D, O = 3, 5, 3, 4, 2  # noqa: E741
+B, T, E, D, N_OUT = 3, 5, 3, 4, 2
 SMALL = ForecasterConfig(d_in=E, d_hidden=D, d_out=E)
-BESIDE = replace(SMALL, d_out=O)  # of three numbers a step, the third is known
+BESIDE = replace(SMALL, d_out=N_OUT)  # of three numbers a step, the third is known
 
 
 @st.composite

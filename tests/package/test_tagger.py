@@ -16,9 +16,9 @@ from unrolled.layers.recurrent import RNNCell
 from unrolled.models.tagger import Tagger, TaggerConfig
 from unrolled.models.token_tagger import TokenTagger, TokenTaggerConfig
 
-B, T, V, E, D, O = 3, 5, 7, 3, 4, 2  # noqa: E741
-NUMBERS = TaggerConfig(d_in=E, d_hidden=D, d_out=O)
-WORDS = TokenTaggerConfig(n_tokens=V, d_embed=E, d_hidden=D, n_tags=O)
+B, T, V, E, D, N_OUT = 3, 5, 7, 3, 4, 2
+NUMBERS = TaggerConfig(d_in=E, d_hidden=D, d_out=N_OUT)
+WORDS = TokenTaggerConfig(n_tokens=V, d_embed=E, d_hidden=D, n_tags=N_OUT)
 LENGTHS = torch.tensor([2, 5, 1])
 MASK = torch.arange(T) < LENGTHS[:, None]
 
@@ -139,8 +139,8 @@ def test_it_runs_on_meta_and_compiles_in_one_piece():
     torch.testing.assert_close(
         compiled(x, lengths=LENGTHS), numbers(x, lengths=LENGTHS)
     )
-    assert words.to("meta")(ids.to("meta"), MASK.to("meta")).shape == (B, T, O)
-    assert numbers.to("meta")(x.to("meta")).shape == (B, T, O)
+    assert words.to("meta")(ids.to("meta"), MASK.to("meta")).shape == (B, T, N_OUT)
+    assert numbers.to("meta")(x.to("meta")).shape == (B, T, N_OUT)
 
 
 @pytest.mark.parametrize("config", [NUMBERS, WORDS])

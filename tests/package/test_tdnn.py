@@ -14,8 +14,8 @@ from unrolled.data.made.tones import SYLLABLES, tones
 from unrolled.models.tdnn import TDNN, TDNNConfig, TimeDelay, receptive_field
 from unrolled.runtime import generator
 
-B, T, E, D, O = 2, 9, 3, 4, 2  # noqa: E741
-SMALL = TDNNConfig(d_in=E, n_classes=O, widths=(D, D), n_delays=(3, 3))
+B, T, E, D, N_OUT = 2, 9, 3, 4, 2
+SMALL = TDNNConfig(d_in=E, n_classes=N_OUT, widths=(D, D), n_delays=(3, 3))
 
 
 def torch_convolves(layer, x):
@@ -215,7 +215,7 @@ def test_it_runs_on_meta_and_compiles_in_one_piece():
     model, x, lengths = TDNN(SMALL), torch.randn(B, T, E), torch.tensor([3, 7])
     compiled = torch.compile(model, fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(x, lengths=lengths), model(x, lengths=lengths))
-    assert model.to("meta")(x.to("meta")).shape == (B, O)
+    assert model.to("meta")(x.to("meta")).shape == (B, N_OUT)
 
 
 def test_a_config_goes_to_json_and_back():

@@ -21,9 +21,9 @@ from unrolled.models.text_classifier import (
     TextClassifierConfig,
 )
 
-B, T, V, E, D, O = 3, 5, 7, 3, 4, 2  # noqa: E741
-SMALL = TextClassifierConfig(n_tokens=V, d_embed=E, d_hidden=D, n_classes=O)
-BAG = BagClassifierConfig(n_tokens=V, d_embed=E, n_classes=O)
+B, T, V, E, D, N_OUT = 3, 5, 7, 3, 4, 2
+SMALL = TextClassifierConfig(n_tokens=V, d_embed=E, d_hidden=D, n_classes=N_OUT)
+BAG = BagClassifierConfig(n_tokens=V, d_embed=E, n_classes=N_OUT)
 MASK = torch.tensor([[1, 1, 0, 0, 0], [1, 1, 1, 1, 1], [1, 0, 0, 0, 0]]).bool()
 
 
@@ -145,7 +145,7 @@ def test_it_runs_on_meta_and_compiles_in_one_piece(config):
     model, ids = make(config), any_text()
     compiled = torch.compile(model, fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(ids, MASK), model(ids, MASK))
-    assert model.to("meta")(ids.to("meta"), MASK.to("meta")).shape == (B, O)
+    assert model.to("meta")(ids.to("meta"), MASK.to("meta")).shape == (B, N_OUT)
 
 
 def test_numbers_are_dropped_in_training_only():
@@ -186,7 +186,7 @@ def test_from_both_ends_the_last_states_have_read_everything():
     other[0, 0] = 1
     back = model.read.weight[:, D:]
     with torch.no_grad():
-        model.read.weight.copy_(torch.cat([torch.zeros(O, D), back], dim=1))
+        model.read.weight.copy_(torch.cat([torch.zeros(N_OUT, D), back], dim=1))
     assert not torch.allclose(model(ids), model(other))
 
 

@@ -71,6 +71,7 @@ class Muon(torch.optim.Optimizer):
                         f"Muon trains matrices; a parameter has shape {tuple(W.shape)}"
                     )
 
+    # PyTorch declares two overloads, one for each kind of closure; we take neither.
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Take one step; ``closure`` is not called: our loop has none."""

@@ -40,7 +40,7 @@ def stages() -> list[Stage]:
     sources = sorted((ROOT / "chapters").glob("[0-9][0-9]-*.md"))
     notebooks = [str(source.with_suffix(".ipynb")) for source in sources]
     halves = ["-n", "2", "--dist", "loadfile"]
-    at_once = [*halves, "--durations=5"]
+    by_page = ["-n", "2", "--dist", "loadgroup", "--durations=5"]  # see its conftest
     ruff, mypy = str(BIN / "ruff"), str(BIN / "mypy")
     return [
         Stage(name="lint", command=[ruff, "check", "-q", ".", *notebooks], fast=True),
@@ -63,10 +63,10 @@ def stages() -> list[Stage]:
         Stage(name="slow tests", command=[*pytest, "-m", "slow"]),
         Stage(name="build", command=[str(BIN / "jupyter-book"), *build]),
         Stage(name="pages", command=[*pytest, "-m", "built and not browser"]),
-        Stage(name="chapters", command=[*nbval, *at_once, *notebooks]),
+        Stage(name="chapters", command=[*nbval, *halves, *notebooks]),
         Stage(
             name="browser",
-            command=[*pytest, "-m", "browser", *at_once],
+            command=[*pytest, "-m", "browser", *by_page],
             needs="chromium",
         ),
     ]

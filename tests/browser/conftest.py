@@ -32,6 +32,19 @@ class BlockedPage:
         assert self.errors == [], "the page reported errors"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give two processes their shares (``--dist loadgroup``): by page, else by file.
+
+    All tests of a page read the same visit; all of another file share its fixtures.
+    """
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            call = getattr(item, "callspec", None)
+            page = call.params.get("page") if call else None
+            group = f"{item.path.name} {page}" if page else item.path.name
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = shutil.which("chromium")

@@ -18,13 +18,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unrolled.layers.attention import Cache, Rotate
+from unrolled.layers.attention import Cache, MultiHeadAttention, Rotate
 from unrolled.layers.blocks import PreNormBlock
 from unrolled.layers.feed_forward import FeedForward, SwiGLU
 from unrolled.layers.norms import LayerNorm, UnitRMSNorm, unit_rms
 from unrolled.shapes import check_lengths, check_shape
 
-Layer = Callable[[Tensor, Cache, Tensor | None, Rotate | None], tuple[Tensor, Cache]]
+Layer = Callable[[Tensor, Tensor, Tensor | None, Rotate | None], tuple[Tensor, Tensor]]
 Map = Callable[[Tensor], Tensor]
 
 
@@ -36,33 +36,32 @@ class DecoderState:
 
     Attributes:
         layers: what reads one more token, for each layer.
-        caches: keys and values of each layer.
+        caches: what each layer keeps, (B, 2 H, S, K): heads of keys, then of values.
         n_read: how many columns S the caches have, padding included.
         real: which of them hold real tokens, (B, S); None: all.
     """
 
     layers: tuple[Layer, ...]
-    caches: tuple[Cache, ...]
+    caches: tuple[Tensor, ...]
     n_read: int
     real: Tensor | None = None
 
     def rows(self, index: Tensor) -> "DecoderState":
         """Return the state of the rows ``index`` (N,), which may repeat."""
-        caches = tuple(cache.rows(index) for cache in self.caches)
+        caches = tuple(cache[index] for cache in self.caches)
         real = None if self.real is None else self.real[index]
         return DecoderState(self.layers, caches, self.n_read, real)
 
-    def positions(self, ids: Tensor, n_positions: int) -> Tensor:
-        """Return where the next token ``ids`` (B,) stands, (1,), or (B, 1) if apart."""
-        check_shape("ids", ids, "B", B=len(self.caches[0].k))
-        n = self.n_read
-        _check_room(n + 1, n_positions)
-        if self.real is None:
-            return torch.arange(n, n + 1, device=ids.device)
-        return self.real.sum(dim=1, keepdim=True)
+    def place(self, ids: Tensor, n_positions: int) -> int | Tensor:
+        """Return where the next token ``ids`` (B,) stands; by rows, (B,), if apart."""
+        n_rows = self.caches[0].shape[0]
+        if ids.shape != (n_rows,):  # to ask first takes a tenth of the time of a check
+            check_shape("ids", ids, "B", B=n_rows)
+        _check_room(self.n_read + 1, n_positions)
+        return self.n_read if self.real is None else self.real.sum(dim=1)
 
     def read(self, x: Tensor, rotate: Rotate | None) -> tuple[Tensor, "DecoderState"]:
-        """Take a token ``x`` (B, 1, D) through all layers."""
+        """Take a token ``x`` (B, D) through all layers."""
         real, mask, caches = self.real, None, []
         if real is not None:
             real = torch.cat([real, real.new_ones(len(real), 1)], dim=1)
@@ -121,7 +120,7 @@ def read_prompts(
         assert isinstance(block, PreNormBlock)
         x, cache = block.step(x, None, rotate=rotate)  # padding on the right is unseen
         layers.append(reader(block))
-        caches.append(cache)
+        caches.append(torch.cat([cache.k, cache.v], dim=1))
     state = DecoderState(tuple(layers), tuple(caches), x.shape[1], real)
     if real is None:
         return x[:, -1:], state
@@ -131,27 +130,45 @@ def read_prompts(
 
 def reader(block: PreNormBlock) -> Layer:
     """Return ``block.step`` for one token and a cache, with its weights looked up."""
-    attention = block.attention
     if block.training or type(block) is not PreNormBlock:
-        return lambda x, cache, mask, rotate: block.step(x, cache, mask, rotate=rotate)
+        return partial(_read_by_modules, block)
+    attention = block.attention
     norm_1, norm_2, feed = map(_lean, (block.norm_1, block.norm_2, block.feed_forward))
     W_qkv, W_o = _lean(attention.W_qkv), _lean(attention.W_o)
     n, m, turn = attention.n_heads, attention.n_kv_heads, attention.turn
+    turns = type(attention).turn is not MultiHeadAttention.turn  # unrotated ones too
 
     def read(
-        x: Tensor, cache: Cache, mask: Tensor | None, rotate: Rotate | None
-    ) -> tuple[Tensor, Cache]:
+        x: Tensor, cache: Tensor, mask: Tensor | None, rotate: Rotate | None
+    ) -> tuple[Tensor, Tensor]:
         n_rows = x.shape[0]
         heads = W_qkv(norm_1(x)).view(n_rows, n + 2 * m, 1, -1)  # (B, 3 H, 1, K)
-        qk, v = heads.split_with_sizes((n + m, m), dim=1)
-        q, k = turn(qk, rotate).split_with_sizes((n, m), dim=1)
-        cache = cache.append(k, v)
-        q = q.reshape(n_rows, m, n // m, -1)  # heads that share keys, as positions
-        y = F.scaled_dot_product_attention(q, cache.k, cache.v, attn_mask=mask)
-        x = x + W_o(y.reshape(x.shape))
+        if turns or rotate is not None:
+            qk, v = heads.split_with_sizes((n + m, m), dim=1)
+            heads = torch.cat([turn(qk, rotate), v], dim=1)
+        q, kv = heads.split_with_sizes((n, 2 * m), dim=1)
+        cache = torch.cat([cache, kv], dim=2)
+        k, v = cache.split_with_sizes((m, m), dim=1)
+        if m < n:
+            q = q.reshape(n_rows, m, n // m, -1)  # heads that share keys, as positions
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        x = x + W_o(y.reshape(n_rows, -1))
         return x + feed(norm_2(x)), cache
 
     return read
+
+
+def _read_by_modules(
+    block: PreNormBlock,
+    x: Tensor,
+    cache: Tensor,
+    mask: Tensor | None,
+    rotate: Rotate | None,
+) -> tuple[Tensor, Tensor]:
+    """Read one token as training does, with what it drops."""
+    before = Cache(*cache.chunk(2, dim=1))
+    y, after = block.step(x[:, None], before, mask, rotate=rotate)
+    return y[:, 0], torch.cat([after.k, after.v], dim=1)
 
 
 def _lean(module: nn.Module) -> Map:

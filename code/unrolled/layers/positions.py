@@ -88,6 +88,10 @@ class LearnedPositions(nn.Module):
         """Look up ``positions`` (..., T): their encodings are (..., T, D)."""
         return F.embedding(positions, self.table)
 
+    def at(self, place: int | Tensor) -> Tensor:
+        """Look up one position, (D,), or one of each row, ``place`` (B,): (B, D)."""
+        return self.table[place]
+
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
@@ -151,6 +155,14 @@ class RotaryPositions(nn.Module):
         """Return the rotation of ``positions`` (T,) or (B, T), for every layer."""
         cos, sin = F.embedding(positions, self.cos), F.embedding(positions, self.sin)
         return Rotation(cos.unsqueeze(-2), sin.unsqueeze(-2))  # all heads alike
+
+    def at(self, place: int | Tensor) -> Rotation:
+        """Return the rotation of one position, or of one of each row, ``place`` (B,).
+
+        It turns heads (B, H, 1, K) of that one position.
+        """
+        cos, sin = self.cos[place], self.sin[place]  # (K,) or (B, K)
+        return Rotation(cos[..., None, None, :], sin[..., None, None, :])
 
 
 def halves_from_pairs(W: Tensor, n_heads: int) -> Tensor:

@@ -11,6 +11,7 @@ Axes: B batch, T position, V vocabulary, D model width, L layers.
 
 from collections.abc import Iterable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -65,9 +66,14 @@ class Decoder(nn.Module):
 
     def step(self, ids: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Read one more token of each row, (B,): return logits (B, V) and a state."""
-        positions = state.positions(ids, self.n_positions)
-        x, state = state.read(*self._embed(ids[:, None], positions))
-        return self.logits(x)[:, 0], state
+        place = state.place(ids, self.n_positions)
+        x, rotate = torch.embedding(self.embed.weight, ids), None  # (B, D)
+        if isinstance(self.positions, RotaryPositions):
+            rotate = self.positions.at(place)
+        else:
+            x = x + self.positions.at(place)
+        x, state = state.read(self.drop(x) if self.training else x, rotate)
+        return self.logits(x), state
 
     def logits(self, h: Tensor) -> Tensor:
         """Return the scores (..., V) of all tokens for what blocks made, (..., D)."""

@@ -128,7 +128,7 @@ def open_at(
 ) -> Page:
     """Open ``address`` as a reader who chose ``theme``; wait until it is drawn."""
     context = browser.new_context(viewport={"width": width, "height": 800})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)  # a busy machine is no fault of the page
     context.add_init_script(
         f"localStorage.setItem('mode', '{theme}');"
         f"localStorage.setItem('theme', '{theme}');"

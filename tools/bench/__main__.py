@@ -12,6 +12,7 @@ from bench import measure
 from bench.batches import batch_cases
 from bench.characters import character_cases
 from bench.gpt import gpt_cases
+from bench.grading import grading_cost, report
 from bench.growth import growths
 from bench.pairs import pair_cases
 from bench.recurrent import recurrent_cases
@@ -40,11 +41,14 @@ def main() -> None:
         for row in groups[name]:
             spread = f"({row['low']:.2f} to {row['high']:.2f})"
             print(f"  {row['share']:6.2f}  {spread}  {row['what']}: {row['against']}")
+    grading = grading_cost()
+    print(report(grading))
     record = {
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "machine": {"cores": os.cpu_count(), "threads": 1},
         "groups": groups,
         "growth": growths(),
+        "grading": grading,
     }
     beside = OUT.with_suffix(".writing")
     beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Graded exercises: one source a chapter; student edition, scores and feedback."""

@@ -1,0 +1,1 @@
+"""Exercises as they are written: one source each, read with every line known."""

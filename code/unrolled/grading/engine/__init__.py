@@ -1,0 +1,1 @@
+"""Marks: the course's tests on one student's answers."""

@@ -1,0 +1,1 @@
+"""Exercises as students hold them: notebooks made, checked, kept and handed in."""

@@ -1,0 +1,1 @@
+"""Where answers run: a worker behind walls, and the values that cross its border."""

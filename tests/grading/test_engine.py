@@ -1,0 +1,288 @@
+"""The engine: right answers pass, others get what they deserve, words leak nothing."""
+
+import dataclasses
+
+import pytest
+
+from border_exercise import RANDOM, SECRET, SOLUTIONS, _test, exercise
+from unrolled.grading.engine import loading
+from unrolled.grading.engine.answers import grade_answers
+from unrolled.grading.engine.loading import generator_of
+from unrolled.grading.forbid import look
+from unrolled.grading.sandbox.breaches import choose_sandbox
+from unrolled.grading.sandbox.limits import Limits
+
+QUICK = Limits(cpu=1.0, idle=1.0, wall=60.0)
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with choose_sandbox(limits=QUICK) as chosen:
+        yield chosen
+
+
+def grade(sandbox, answers, *ids, secret=SECRET, extra=(), **more):
+    return grade_answers(
+        exercise(*ids, **more),
+        answers,
+        secret=secret,
+        sandbox=sandbox,
+        extra_tests=extra,
+    )
+
+
+def statuses(graded):
+    return {outcome.test: outcome.status for outcome in graded.outcomes}
+
+
+def test_solutions_earn_everything_twice_the_same(sandbox):
+    every = ("q1", "q2", "q3", "q4")
+    graded = grade(sandbox, SOLUTIONS, *every)
+    assert graded.earned == exercise(*every).points == 13
+    assert {o.note for o in graded.outcomes} == {""}
+    assert graded == grade(sandbox, SOLUTIONS, *every)
+    assert graded.tier == sandbox.tier
+
+
+def test_no_answers_and_scaffolds_earn_nothing(sandbox):
+    graded = grade(sandbox, {"q1": " \n", "q4": ""}, "q1", "q2", "q3", "q4")
+    assert graded.earned == 0
+    assert {(o.status, o.note) for o in graded.outcomes} == {("failed", "not answered")}
+    scaffold = {"q1": "def double(x):\n    raise NotImplementedError('your turn')\n"}
+    graded = grade(sandbox, scaffold, "q1")
+    assert [o.note for o in graded.outcomes] == [
+        "twice one (NotImplementedError: your turn)",
+        "one input (NotImplementedError)",
+    ]
+
+
+def test_words_on_a_hidden_test_carry_nothing_out(sandbox):
+    loud = "class Leak(ValueError): pass\ndef double(x):\n    raise Leak(str(x))\n"
+    visible, hidden = grade(sandbox, {"q1": loud}, "q1").outcomes
+    assert visible.note == "twice one (ValueError: tensor([1.]))"
+    assert hidden.note == "one input (ValueError)"
+    wrong = grade(sandbox, {"q1": "def double(x): return x\n"}, "q1").outcomes[1]
+    assert wrong.note == "one input"
+
+
+def test_one_dead_or_slow_test_costs_itself_only(sandbox):
+    dies = (
+        "import os\ndef double(x):\n    x.ndim == 2 or os._exit(1)\n    return x * 2\n"
+    )
+    slow = "def causal_mask(T):\n    while T == 3: pass\n"
+    slow += "    return torch.ones(T, T).tril().bool()\n"
+    graded = grade(sandbox, SOLUTIONS | {"q1": dies, "q2": slow})
+    assert statuses(graded) == {
+        "test_two": "died",
+        "test_random": "passed",
+        "test_three": "timeout",
+        "test_mask": "passed",
+        "test_scale": "passed",
+    }
+    assert graded.earned == 8
+
+
+def test_inputs_depend_on_the_secret(sandbox):
+    assert generator_of("a", "b", "c").random() == generator_of("a", "b", "c").random()
+    draws = {generator_of(*names).random() for names in ("abc", "xbc", "axc", "abx")}
+    assert len(draws) == 4
+    rng = generator_of("99-border", SECRET, "test_random")
+    known = (rng.normal(size=(3, 4)) * 2).tolist()
+    hard = f"def double(x): return torch.tensor({known}, dtype=torch.double)\n"
+    assert statuses(grade(sandbox, {"q1": hard}, "q1"))["test_random"] == "passed"
+    other = grade(sandbox, {"q1": hard}, "q1", secret="another")
+    assert statuses(other)["test_random"] == "failed"
+
+
+def test_tests_of_one_course_count_too(sandbox):
+    mine = _test("test_mine", "q1", 5, "mine", RANDOM, visible=False)
+    graded = grade(sandbox, SOLUTIONS, "q1", extra=[mine])
+    assert graded.earned == 9
+    lost = dataclasses.replace(mine, question="q9")
+    with pytest.raises(ValueError, match="extra_tests are for q9, and 99-border"):
+        grade(sandbox, SOLUTIONS, "q1", extra=[lost])
+
+
+def test_an_answer_cannot_make_our_test_run_for_ever(sandbox, monkeypatch):
+    body = "for _ in range(S.double(1)): pass"
+    long = _test("test_long", "q1", 5, "long", body, visible=False)
+    monkeypatch.setattr("unrolled.grading.engine.answers._PATIENCE", 0.5)
+    code = "def double(x): return 10**18 if x == 1 else 2 * x\n"
+    code = code.replace("x == 1", "isinstance(x, int)")
+    after = dataclasses.replace(
+        long,
+        name="test_after",
+        source=long.source.replace("test_long", "test_after").replace(
+            "double(1)", "double(torch.ones(1)).int()"
+        ),
+    )
+    graded = grade(sandbox, {"q1": code}, "q1", extra=[long, after])
+    assert statuses(graded)["test_long"] == "timeout"
+    assert statuses(graded)["test_random"] == "passed"
+    assert statuses(graded)["test_after"] == "passed"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def double(x): return torch.add(x, x)\n",
+        "def double(x): return x.add(x)\n",
+        "from torch import add as plus\ndef double(x): return plus(x, x)\n",
+        "def double(x): return getattr(torch, 'add')(x, x)\n",
+        "def double(x): return getattr(torch, 'a' + 'dd')(x, x)\n",
+        "def double(x): return vars(torch)['ad' 'd'](x, x)\n",
+        "def double(x): return eval('torch.a' + 'dd(x, x)')\n",
+        "def double(x): return getattr(x, 'ad' + 'd')(x)\n",
+        "import importlib\nt = importlib.import_module('tor' + 'ch')\n"
+        "def double(x): return getattr(t, 'ad' + 'd')(x, x)\n",
+    ],
+)
+def test_forbidden_names_in_every_spelling(sandbox, code):
+    graded = grade(sandbox, {"q1": code}, "q1", forbid=("add",))
+    assert set(statuses(graded).values()) == {"forbidden"}
+    assert graded.earned == 0
+    assert "add" in graded.outcomes[0].note
+    assert grade(sandbox, {"q1": code}, "q1").earned == 4
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def double(x): return nn.Identity()(x) * 2\n",
+        "from torch.nn import Identity as I\ndef double(x): return I()(x) * 2\n",
+        "def double(x): return getattr(nn, 'Ident' + 'ity')()(x) * 2\n",
+        "from torch.nn.modules import linear\n"
+        "def double(x): return vars(linear)['Ident' + 'ity']()(x) * 2\n",
+        "class Mine(getattr(nn, 'Ident' + 'ity')): pass\n"
+        "def double(x): return Mine()(x) * 2\n",
+    ],
+)
+def test_forbidden_classes(sandbox, code):
+    graded = grade(sandbox, {"q1": code}, "q1", forbid=("nn.Identity",))
+    assert set(statuses(graded).values()) == {"forbidden"}
+    assert grade(sandbox, {"q1": code}, "q1").earned == 4
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def double(x): return [*map(lambda y: 2 * y, sorted([x], key=len))][0]\n",
+        "import builtins\ndef double(x):\n"
+        "    return 2 * getattr(builtins, 'sor' + 'ted')([x], key=len)[0]\n",
+    ],
+)
+def test_forbidden_functions_of_python(sandbox, code):
+    graded = grade(sandbox, {"q1": code}, "q1", forbid=("sorted",))
+    assert set(statuses(graded).values()) == {"forbidden"}
+    assert grade(sandbox, {"q1": code}, "q1").earned == 4
+
+
+def test_what_is_not_forbidden_may_have_the_name(sandbox):
+    own = "class Identity(nn.Module):\n    def forward(self, x): return x\n"
+    own += "def double(x):\n    add = 2\n    return Identity()(x) * add\n"
+    graded = grade(sandbox, {"q1": own}, "q1", forbid=("nn.Identity", "nn.LSTM"))
+    assert graded.earned == 4
+    seen = look("from a.b import c as d\nx, y = 1, 2\n", ["b.c", "a.q"])
+    assert seen["defines"] == ["d", "x", "y"]
+    assert seen["forbidden"] == ["b.c"]
+
+
+SLOW = "    while (x < 0).any(): pass"
+SPECIMENS = {
+    "accepts all": ("pass", 0),
+    "rejects all": ("assert False", 0),
+    "sees one bug": ("assert S.halve(torch.ones(1)).item() == 0.5", 1),
+    "counts": ("import os\n    n = len(os.listdir('/tmp'))\n"
+        "    open(f'/tmp/{n}', 'w').close()\n    assert n < 2", 0),
+    "looks inside": ("import inspect\n"
+        "    assert '//' not in inspect.getsource(S.halve)", 0),
+    "exits": ("import os\n    os._exit(0)", 0),
+    "loops": ("while True: pass", 0),
+    "kills the implementation": ("S.halve(torch.ones(1)).item()\n    S.halve('x')", 0),
+    "reaches for the grader": ("S.halve.__globals__", 0),
+    "reads the code": (
+        "there = S.torch.sys.modules['dis'].Bytecode(S.halve).dis()\n"
+        "    assert '//' not in there and 'detach' not in there", 0),
+    "reads the code by force": (
+        "link = object.__getattribute__(S, '_link')\n"
+        "    def get(thing, name):\n"
+        "        number = object.__getattribute__(thing, '_number')\n"
+        "        return link.ask({'op': 'get', 'number': number}, name).value\n"
+        "    names = get(get(S.halve, '__code__'), 'co_names')\n"
+        "    assert 'detach' not in names", 0),
+    "changes torch for the next": ("S.torch.Tensor.detach = S.halve", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SPECIMENS)
+def test_tests_written_by_students(sandbox, kind):
+    body, fair = SPECIMENS[kind]
+    code = f"def test_halve(S, rng):\n    {body}\n"
+    graded = grade(sandbox, {"q4": code}, "q4")
+    assert graded.earned == fair
+    assert [o.test for o in graded.outcomes] == ["by_two", "times", "whole", "detached"]
+    assert graded.complete
+
+
+def test_an_implementation_keeps_nothing_for_the_next(sandbox):
+    body = "assert not hasattr(S, 'seen')\n    S.seen = S.halve.seen = 1\n"
+    body += "    assert S.seen == S.halve.seen == 1\n"
+    graded = grade(sandbox, {"q4": f"def test_halve(S, rng):\n    {body}"}, "q4")
+    assert list(statuses(graded).values()) == ["passed", "passed", "failed", "failed"]
+    assert graded.outcomes[2].note == "does not notice: the bug whole"
+
+
+def test_an_implementation_that_was_lost_is_put_up_again(sandbox):
+    whole = exercise("q4")
+    asked = whole.questions["q4"]
+    slow = tuple(
+        dataclasses.replace(one, source=one.source.replace("x):", f"x):\n{SLOW}"))
+        for one in asked.good
+    )
+    odd = dataclasses.replace(asked, good=slow)
+    body = "try: S.halve(-torch.ones(1))\n    except RuntimeError: pass\n"
+    body += "    assert S.halve(torch.ones(0)).numel() == 0\n"
+    code = f"def test_halve(S, rng):\n    {body}"
+    graded = grade_answers(
+        dataclasses.replace(whole, questions={"q4": odd}),
+        {"q4": code},
+        secret=SECRET,
+        sandbox=sandbox,
+    )
+    # the right ones are lost in the middle of their test, the others never notice
+    assert list(statuses(graded).values()) == ["failed", "failed", "failed", "failed"]
+    assert [o.note for o in graded.outcomes][::2] == [
+        "rejects a right implementation (RuntimeError)",
+        "does not notice: the bug whole",
+    ]
+
+
+def test_faults_of_the_machine_are_forgiven_once(sandbox, monkeypatch):
+    faults = []
+    real = sandbox.spawn
+
+    def spawn(modules):
+        if len(faults) % 2 == 0:
+            faults.append(1)
+            raise loading.SandboxError("no luck")
+        faults.append(0)
+        return real()
+
+    monkeypatch.setattr(sandbox, "spawn", spawn)
+    assert grade(sandbox, SOLUTIONS).earned == 10
+
+    def never(modules):
+        faults.clear()
+        return spawn(modules)
+
+    monkeypatch.setattr(sandbox, "spawn", never)
+    graded = grade(sandbox, SOLUTIONS)
+    assert {o.status for o in graded.outcomes} == {"ungraded"}
+    assert "no luck" in graded.outcomes[0].note
+
+
+def test_given_code_that_fails_is_no_fault_of_the_student(sandbox):
+    broken = dataclasses.replace(exercise("q1"), preamble="import nothing_like_it\n")
+    graded = grade_answers(broken, SOLUTIONS, secret=SECRET, sandbox=sandbox)
+    assert {o.status for o in graded.outcomes} == {"ungraded"}
+    assert "nothing_like_it" in graded.outcomes[0].note

@@ -1,0 +1,232 @@
+"""Every exercise of the book is fair: right answers pass, and wrong ones fail as named.
+
+Here all code runs in this process, so that a failure is quick to find; that the sandbox
+gives the same marks is the engine's to show.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from unrolled.grading.authoring.source import read_exercise
+from unrolled.grading.engine.loading import function_of, generator_of, seed_of
+from unrolled.grading.exercise import Exercise, Question, Specimen
+from unrolled.grading.forbid import look
+from unrolled.grading.notebooks.trials import Namespace
+
+ROOT = Path(__file__).parents[2]
+EXERCISES = [
+    read_exercise(path) for path in sorted((ROOT / "exercises").glob("[0-9]*.md"))
+]
+CODED = [
+    pytest.param(exercise, question, id=f"{exercise.number}-{question.id}")
+    for exercise in EXERCISES
+    for question in exercise.coded()
+]
+SECRETS = ("a course", "another", "a third")
+
+whole = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda one: one.number)
+coded = pytest.mark.parametrize(("exercise", "question"), CODED)
+
+
+def run(exercise: Exercise, code: str) -> dict[str, Any]:
+    """Return what the given code and then an answer define."""
+    names: dict[str, Any] = {"__name__": "answer"}
+    exec(compile(exercise.preamble, "<given>", "exec"), names)
+    exec(compile(code, "<answer>", "exec"), names)
+    return names
+
+
+def failed(
+    exercise: Exercise, question: Question, names: dict[str, Any], secret: str
+) -> set[str]:
+    """Return the tests an answer fails, or the planted bugs that earn it nothing."""
+    torch.manual_seed(seed_of(exercise.name, secret, question.id))
+    if question.kind == "test":
+        return unnoticed(exercise, question, names, secret)
+    found = set()
+    for test in (*question.visible, *question.hidden):
+        function = function_of(exercise.preamble, test.source, test.name)
+        try:
+            function(Namespace(names), generator_of(exercise.name, secret, test.name))
+        except Exception:
+            found.add(test.name)
+    return found
+
+
+def unnoticed(
+    exercise: Exercise, question: Question, names: dict[str, Any], secret: str
+) -> set[str]:
+    """Return the planted bugs that a student's test does not tell from right code."""
+    [function] = [names[name] for name in defined(question) if name in names]
+
+    def accepts(one: Specimen) -> bool:
+        S = Namespace(run(exercise, one.source))
+        try:
+            function(S, generator_of(exercise.name, secret, one.name))
+        except Exception:
+            return False
+        return True
+
+    fair = all(accepts(one) for one in question.good)
+    return {one.name for one in question.planted if accepts(one) or not fair}
+
+
+def defined(question: Question) -> list[str]:
+    """Return the names that an answer to the question defines."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    tree = ast.parse(question.solution)
+    return [node.name for node in tree.body if isinstance(node, kinds)]
+
+
+def every(question: Question) -> set[str]:
+    tests = (*question.visible, *question.hidden, *question.planted)
+    return {test.name for test in tests}
+
+
+def zeros_for(value: Any) -> Any:
+    """Return zeros in the form of ``value``."""
+    if isinstance(value, torch.Tensor):
+        return torch.zeros_like(value)
+    if isinstance(value, tuple | list):
+        return type(value)(zeros_for(item) for item in value)
+    return type(value)()
+
+
+def zero_stub(answer: Any, *, weights: bool) -> Any:
+    """Return an answer of the right form whose numbers are all zero.
+
+    A module's results are; its weights and buffers are too, if ``weights`` says so.
+    """
+    if not isinstance(answer, type):
+        return lambda *args: zeros_for(answer(*args))
+
+    class Stub(answer):  # type: ignore[misc]
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            for value in (*self.parameters(), *self.buffers()) if weights else ():
+                value.data.zero_()
+
+        def forward(self, *args: Any) -> Any:
+            return zeros_for(super().forward(*args))
+
+    return Stub
+
+
+def objectives(exercise: Exercise) -> Iterator[str]:
+    """Yield the numbers of the learning objectives of the exercise's chapter."""
+    [chapter] = (ROOT / "chapters").glob(f"{exercise.number}-*.md")
+    box = chapter.read_text(encoding="utf-8").split(":class: objectives")[1]
+    yield from re.findall(r"^(\d+)\. \*\*", box.split(":::")[0], re.MULTILINE)
+
+
+def test_there_are_exercises():
+    assert {"04", "05"} <= {exercise.number for exercise in EXERCISES}
+
+
+@whole
+def test_exercise_has_every_kind_of_question_and_words_for_a_fifth(exercise):
+    questions = list(exercise.questions.values())
+    assert 5 <= len(questions) <= 6
+    assert {q.kind for q in questions} == {"function", "module", "test", "words"}
+    words = sum(q.points for q in questions if q.kind == "words")
+    assert 0.15 <= words / exercise.points <= 0.25
+
+
+@whole
+def test_each_objective_of_the_chapter_has_a_question(exercise):
+    asked = {
+        number
+        for question in exercise.questions.values()
+        for said in re.findall(r"^\*Objectives? ([\d and]+)\.\*", question.prompt)
+        for number in re.findall(r"\d+", said)
+    }
+    assert asked == set(objectives(exercise))
+    assert len(asked) >= 5
+
+
+@whole
+def test_rubric_names_all_points_of_words(exercise):
+    for question in exercise.questions.values():
+        if question.kind == "words":
+            parts = re.findall(r"^\*\*.*, (\d+) points?\.\*\*", question.rubric, re.M)
+            assert sum(map(int, parts)) == question.points
+
+
+@coded
+def test_right_answers_earn_every_point(exercise, question):
+    assert question.alternatives
+    for code in (question.solution, *question.alternatives):
+        for secret in SECRETS:
+            assert not failed(exercise, question, run(exercise, code), secret)
+
+
+@coded
+def test_right_answers_are_written_differently(exercise, question):
+    answers = (question.solution, *question.alternatives)
+    assert len({ast.dump(ast.parse(code)) for code in answers}) == len(answers)
+
+
+@coded
+def test_right_answers_use_nothing_forbidden(exercise, question):
+    for code in (question.solution, *question.alternatives):
+        assert look(code, list(question.forbid))["forbidden"] == []
+
+
+@coded
+def test_scaffold_earns_nothing(exercise, question):
+    names = run(exercise, question.scaffold)
+    assert failed(exercise, question, names, SECRETS[0]) == every(question)
+
+
+@coded
+def test_zeros_of_the_right_shape_earn_nothing(exercise, question):
+    for weights in (False, True):
+        names = run(exercise, question.solution)
+        if question.kind == "test":
+            stubs = {name: lambda S, rng: None for name in defined(question)}
+        else:
+            stubs = {
+                name: zero_stub(names[name], weights=weights)
+                for name in defined(question)
+            }
+        for secret in SECRETS:
+            found = failed(exercise, question, names | stubs, secret)
+            assert found == every(question)
+
+
+@coded
+def test_mutants_fail_exactly_what_they_name(exercise, question):
+    shown = {test.name for test in question.visible}
+    for mutant in question.mutants:
+        for secret in SECRETS:
+            found = failed(exercise, question, run(exercise, mutant.source), secret)
+            where = f"the mutant in line {mutant.line}, secret {secret!r}"
+            assert found - shown == set(mutant.fails), where
+
+
+@coded
+def test_there_are_mutants_enough_and_each_test_is_needed(exercise, question):
+    assert len(question.mutants) >= 5
+    sources = {ast.dump(ast.parse(mutant.source)) for mutant in question.mutants}
+    assert len(sources) == len(question.mutants)
+    caught = {name for mutant in question.mutants for name in mutant.fails}
+    assert caught == {test.name for test in (*question.hidden, *question.planted)}
+
+
+@coded
+def test_students_learn_something_from_every_failure(exercise, question):
+    for one in (*question.visible, *question.hidden, *question.planted):
+        assert len(one.note.split()) >= 6, f"{one.name} says only {one.note!r}"
+
+
+def test_stub_of_a_module_is_zero_throughout():
+    stub = zero_stub(nn.Linear, weights=True)(2, 3)
+    assert not any(value.any() for value in stub.state_dict().values())
+    assert not zero_stub(nn.Linear, weights=False)(2, 3)(torch.ones(1, 2)).any()

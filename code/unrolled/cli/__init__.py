@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import unrolled
-from unrolled.cli import data, models
+from unrolled.cli import data, exercise, export, grade, models
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,6 +22,9 @@ Start with **unrolled info**: it says which device the book will use, and why.
 Chapters are notebooks in `chapters/`; open them with `make lab`.""",
 )
 app.add_typer(data.app, name="data")
+app.add_typer(exercise.app, name="exercise")
+app.add_typer(grade.app, name="grade")
+app.add_typer(export.app, name="export")
 app.add_typer(models.app)
 
 

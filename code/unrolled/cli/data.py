@@ -1,13 +1,12 @@
 """The command line of the data: ``unrolled data --help``."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain
 from typing import Annotated
 
 import typer
 
+from unrolled.cli.plainly import plainly
 from unrolled.data.fetch.audit import MISSING, look_at, look_elsewhere
 from unrolled.data.fetch.errors import DataError, UnreachableError
 from unrolled.data.fetch.homes import fetch_from_home
@@ -38,20 +37,8 @@ Names = Annotated[
 ]
 
 
-@contextmanager
-def _plainly(kept: str = "What has come is kept") -> Iterator[None]:
-    """Say what is wrong on stderr, without a traceback."""
-    try:
-        yield
-    except BrokenPipeError:  # nobody reads on; typer is quiet about it
-        raise
-    except (DataError, ValueError, OSError) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        note = f"\nStopped. {kept}: the same command goes on from there."
-        typer.echo(note, err=True)
-        raise typer.Exit(130) from None
+def _stopped(kept: str = "What has come is kept") -> str:
+    return f"Stopped. {kept}: the same command goes on from there."
 
 
 def _megabytes(n_bytes: int) -> str:
@@ -70,7 +57,7 @@ def _state(source: Source) -> str:
 @app.command("list")
 def show() -> None:
     """List the sources: name, size, whether fetched, licence."""
-    with _plainly():
+    with plainly(_stopped()):
         line = "{:12} {:>9}  {:7}  {}".format
         typer.echo(line("name", "size", "fetched", "licence"))
         states = {source.name: _state(source) for source in SOURCES.values()}
@@ -114,7 +101,7 @@ def get(
 
     Try: unrolled data fetch kjv
     """
-    with _plainly():
+    with plainly(_stopped()):
         if not names and not everything:
             total = _megabytes(sum(source.size for source in SOURCES.values()))
             raise ValueError(
@@ -139,7 +126,7 @@ def verify(names: Names = None) -> None:
     Without a name it looks at all that is fetched, unpacked or from elsewhere; a source
     that is named must be complete. It never uses the network.
     """
-    with _plainly():
+    with plainly(_stopped()):
         findings = [look_at(source) for source in _chosen(names)]
         findings += [] if names else [look_elsewhere()]
         wrong = 0
@@ -166,7 +153,7 @@ def path(
     ] = None,
 ) -> None:
     """Print the folder of the data, or the files of a source."""
-    with _plainly():
+    with plainly(_stopped()):
         files = [path_of(a) for a in find_source(name).archives] if name else []
         typer.echo("\n".join(map(str, files or [data_folder()])))
 
@@ -184,7 +171,7 @@ def elsewhere(
 
     Try: unrolled data elsewhere tiny_shakespeare
     """
-    with _plainly(kept="Whole files are kept"):
+    with plainly(_stopped("Whole files are kept")):
         if name:
             typer.echo(f"{name} is in {fetch_from_home(name)}")
             return

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unrolled.cli import data
 from unrolled.cli.finding import CORPORA, find_model, read_text
+from unrolled.cli.plainly import plainly
 
 if TYPE_CHECKING:
     from unrolled.decoding.sampling import Chooser
@@ -26,8 +26,8 @@ Model = Annotated[
 
 @contextmanager
 def _plainly() -> Iterator[None]:
-    """Say what is wrong as the commands of the data do; to stop is nothing wrong."""
-    with data._plainly():
+    """Say what is wrong as all commands do; to stop is nothing wrong."""
+    with plainly():
         try:
             yield
         except KeyboardInterrupt:

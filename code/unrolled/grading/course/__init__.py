@@ -1,0 +1,1 @@
+"""A whole class: submissions found, graded, told, and reported."""

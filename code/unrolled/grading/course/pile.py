@@ -1,0 +1,172 @@
+"""The submissions of a class: whose each one is, and which of several counts.
+
+A submission is ``NAME.ipynb``, a notebook in a folder ``NAME``, or one in ``NAME.zip``;
+names as Moodle and Canvas give them are understood
+(:mod:`unrolled.grading.course.names`). Of several notebooks of one student one counts:
+one that is sealed and unchanged before any other, then the one sealed last, then the
+last by name. The others, and all that cannot be read, are listed and stop nobody.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from unrolled.grading.course.archives import Item, items
+from unrolled.grading.course.names import cleaned, student_of
+from unrolled.grading.course.records import Rejected, Seal, order_of
+from unrolled.grading.exercise import Exercise
+from unrolled.grading.notebooks.sheets import KEY, NotebookError, exercise_of
+from unrolled.grading.notebooks.submissions import (
+    answers_of,
+    digest_of,
+    exercise_name,
+    notebook_of,
+    submission_of,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Submission:
+    """What one student handed in; fields as in a record of it."""
+
+    student: str
+    file: str
+    digest: str
+    seal: Seal
+    submitted: str
+    answers: dict[str, str]
+    other_edition: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pile:
+    """What is to be graded, sorted by student, and what is not."""
+
+    submissions: tuple[Submission, ...]
+    rejected: tuple[Rejected, ...]
+
+
+def read_pile(top: Path, exercise: Exercise) -> Pile:
+    """Return the submissions in a folder, or in a zip of one.
+
+    Raises:
+        ValueError: There is no such folder; what is wrong within it raises nothing.
+    """
+    by_student: dict[str, list[Submission]] = {}
+    rejected: list[Rejected] = []
+    strays: dict[str, list[Item]] = {}
+    for item in items(top):
+        if item.stray and len(item.parts) > 1:
+            strays.setdefault(item.parts[0], []).append(item)
+            continue
+        why = item.trouble
+        if not why:
+            try:
+                one = _read(item, exercise)
+                by_student.setdefault(one.student, []).append(one)
+            except NotebookError as error:
+                why = f"{error}"
+            except Exception as error:  # one file, whatever is in it, stops nobody
+                why = f"cannot be read: {type(error).__name__}"
+        if why:
+            rejected.append(Rejected(file=item.file, why=why))
+    graded = []
+    for several in by_student.values():
+        *others, best = sorted(several, key=_worth)
+        graded.append(best)
+        for one in others:
+            why = f"a duplicate: {best.file} of the same student is graded"
+            rejected.append(Rejected(file=one.file, why=why))
+    rejected += _without_notebook(strays, rejected, graded)
+    return Pile(
+        submissions=tuple(sorted(graded, key=lambda one: order_of(one.student))),
+        rejected=tuple(sorted(rejected, key=lambda one: (one.file, one.why))),
+    )
+
+
+def _worth(one: Submission) -> tuple[bool, str, str]:
+    """Return the key by which the notebook that counts comes last."""
+    return one.seal == "sealed", one.submitted, one.file
+
+
+def _read(item: Item, exercise: Exercise) -> Submission:
+    """Return the submission in a file; NotebookError says why it is none."""
+    student = student_of(item.parts[0], exercise.name)
+    if not student:
+        raise NotebookError(
+            "does not say whose it is: call it NAME.ipynb, or put it into a folder NAME"
+        )
+    notebook = notebook_of(item.data, "it")
+    name = exercise_name(notebook)
+    if name is not None and name != exercise.name:
+        raise NotebookError(f"is of {cleaned(name)[:80]!r}, not of {exercise.name!r}")
+    answers = answers_of(notebook, exercise)
+    if name is None and not any(answers.values()):
+        raise NotebookError(
+            f"does not say of which exercise it is, and answers nothing of "
+            f"{exercise.name!r}"
+        )
+    other = _digest(notebook) not in (None, exercise.digest)
+    found = submission_of(notebook)
+    return Submission(
+        student=student,
+        file=item.file,
+        digest=digest_of(answers),
+        seal=_seal(notebook, answers, other=other),
+        submitted=_time(found.get("time")) if found else "",
+        answers=answers,
+        other_edition=other,
+    )
+
+
+def _digest(notebook: Mapping[str, Any]) -> Any:
+    """Return which source a notebook was made from, as it says itself."""
+    metadata = notebook.get("metadata")
+    sheet = metadata.get(KEY) if isinstance(metadata, Mapping) else None
+    return sheet.get("digest") if isinstance(sheet, Mapping) else None
+
+
+def _seal(
+    notebook: Mapping[str, Any], answers: Mapping[str, str], *, other: bool
+) -> Seal:
+    """Return whether the answers are still those that ``submit`` saw."""
+    seal = submission_of(notebook)
+    if seal is None:
+        return "unsealed"
+    if other:  # its questions, and so its answers, may be others than ours
+        try:
+            answers = answers_of(notebook, exercise_of(notebook))
+        except Exception:  # a sheet that ``submit`` could not have read either
+            return "changed"
+    return "sealed" if seal.get("digest") == digest_of(answers) else "changed"
+
+
+def _time(value: Any) -> str:
+    """Return the time of a seal in the one form that ``submit`` writes, else ""."""
+    try:
+        time = datetime.fromisoformat(value).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return ""
+    return time.isoformat(timespec="seconds")
+
+
+def _without_notebook(
+    strays: Mapping[str, list[Item]],
+    rejected: list[Rejected],
+    graded: list[Submission],
+) -> list[Rejected]:
+    """Return the folders that hold other files only; beside a notebook these may be."""
+    files = [one.file for one in rejected] + [one.file for one in graded]
+    seen = {file.partition("/")[0] for file in files}
+    found = []
+    for owner, its in strays.items():
+        if cleaned(owner) in seen:
+            continue
+        there = [cleaned(item.parts[-1]) for item in its if item.parts[-1]]
+        more = ", …" if len(there) > 3 else ""
+        only = f": there are {', '.join(there[:3])}{more}" if there else ""
+        why = f"has no notebook in it{only}"
+        found.append(Rejected(file=cleaned(owner), why=why))
+    return found

@@ -1,0 +1,1 @@
+"""The same exercises for the tools that schools run already."""

@@ -13,6 +13,8 @@ PARTS = (
     "decks",
     "drawings",
     "errata",
+    "exercise_links",
+    "exercise_pages",
     "head",
     "labs",
     "launch",

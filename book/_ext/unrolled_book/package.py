@@ -196,7 +196,9 @@ class Modules(_Reference):
             else:
                 holder = nodes.section(ids=[nodes.make_id(f"of-{name}")], names=[name])
                 holder += nodes.title("", "", nodes.literal(text=name))
-            lines = ["```{eval-rst}", f".. automodule:: {name}", "   :members:", "```"]
+            # A name is documented where it is defined, wherever else it can be had.
+            options = ["   :members:", "   :ignore-module-all:"]
+            lines = ["```{eval-rst}", f".. automodule:: {name}", *options, "```"]
             self.state.nested_parse(StringList(lines, str(path)), 0, holder)
             found += (
                 holder.children if isinstance(holder, nodes.container) else [holder]
@@ -216,6 +218,7 @@ class Commands(_Reference):
     def _command(self, name: str, command: Any) -> nodes.section:
         label = f"command-{name.replace(' ', '-')}"
         section = nodes.section(ids=[label], names=[label])
+        section["support_smartquotes"] = False  # a terminal's quotes are straight
         section += nodes.title("", "", nodes.literal(text=f"unrolled {name}"))
         for paragraph in (command.help or "").split("\n\n"):
             words = self._said(" ".join(paragraph.split()))

@@ -61,6 +61,19 @@ def test_a_group_becomes_a_table_and_an_unknown_one_is_named(tmp_path):
     )
 
 
+def test_the_cost_of_grading_becomes_a_table(tmp_path):
+    (tmp_path / "book").mkdir()
+    cost = {"what": "a <b>", "seconds": 0.4, "others": {"nbgrader": 4.3}}
+    (tmp_path / speeds.DATA).write_text(json.dumps({"groups": {}, "grading": cost}))
+    extensions = ["myst_parser", "unrolled_book.speeds"]
+    (tmp_path / "conf.py").write_text(f"{extensions = }")
+    (tmp_path / "index.md").write_text("# Speed\n\n```{grading-cost}\n```\n")
+    assert build(tmp_path).returncode == 0
+    cells = page(tmp_path, "index.html").select("tbody [role=rowheader], tbody td")
+    shown = [cell.text for cell in cells]
+    assert shown == ["Unrolled: a <b>", "0.4", "nbgrader", "4.3"]
+
+
 def test_recipes_become_tables(tmp_path):
     row = {
         "loss": 1.9, "above": -0.02, "above, low": -0.03, "above, high": -0.01,

@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from border_exercise import RANDOM, SECRET, SOLUTIONS, _test, exercise
-from unrolled.grading.engine import loading
+from hostile_answers import LINE, RIGHT
+from unrolled.grading.engine import loading, specimens
 from unrolled.grading.engine.answers import grade_answers
 from unrolled.grading.engine.loading import generator_of
 from unrolled.grading.forbid import look
@@ -42,6 +43,13 @@ def test_solutions_earn_everything_twice_the_same(sandbox):
     assert {o.note for o in graded.outcomes} == {""}
     assert graded == grade(sandbox, SOLUTIONS, *every)
     assert graded.tier == sandbox.tier
+
+
+def test_what_works_in_a_notebook_works_here(sandbox):
+    shown = "def double(x):\n    for one in x: display(one)\n    return 2 * x\n"
+    read = "import inspect\nassert '2 * x' in inspect.getsource(double)\n"
+    for code in (shown, SOLUTIONS["q1"] + read):
+        assert grade(sandbox, {"q1": code}, "q1").earned == 4
 
 
 def test_no_answers_and_scaffolds_earn_nothing(sandbox):
@@ -106,7 +114,7 @@ def test_tests_of_one_course_count_too(sandbox):
 def test_an_answer_cannot_make_our_test_run_for_ever(sandbox, monkeypatch):
     body = "for _ in range(S.double(1)): pass"
     long = _test("test_long", "q1", 5, "long", body, visible=False)
-    monkeypatch.setattr("unrolled.grading.engine.answers._PATIENCE", 0.5)
+    monkeypatch.setattr("unrolled.grading.engine.answers.PATIENCE", 0.5)
     code = "def double(x): return 10**18 if x == 1 else 2 * x\n"
     code = code.replace("x == 1", "isinstance(x, int)")
     after = dataclasses.replace(
@@ -255,6 +263,52 @@ def test_an_implementation_that_was_lost_is_put_up_again(sandbox):
         "rejects a right implementation (RuntimeError)",
         "does not notice: the bug whole",
     ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if rng.integers(2**40) % 2: raise ValueError",
+        "link = object.__getattribute__(S, '_link')\n"
+        "    got = link.ask({'op': 'get', 'number': 0}, '__name__')\n"
+        "    if got.head['call'] < 1000: raise ValueError",
+    ],
+    ids=["by its numbers", "by our counter"],
+)
+def test_nothing_says_which_implementation_is_tried(sandbox, body):
+    graded = grade(sandbox, {"q4": f"def test_halve(S, rng):\n    {body}\n"}, "q4")
+    right, wrong = {o.status for o in graded.outcomes[:2]}, graded.outcomes[2:]
+    assert len(right) == 1
+    assert {o.earned for o in wrong} == {0}
+    assert len({o.note.partition(":")[0] for o in wrong}) == 1
+
+
+def test_a_stand_that_a_test_has_filled_is_no_fault_of_the_machine(
+    sandbox, monkeypatch
+):
+    real, tried = specimens._Stand._put, []
+
+    def full(self, one):
+        tried.append(one.name)
+        link = real(self, one)
+        if tried.count(one.name) == 1:
+            raise MemoryError
+        return link
+
+    monkeypatch.setattr(specimens._Stand, "_put", full)
+    graded = grade(sandbox, {"q4": SOLUTIONS["q4"]}, "q4")
+    assert graded.complete
+    assert len(tried) == 2 * len(graded.outcomes)
+
+
+def test_colliding_numbers_keep_us_no_longer_than_other_work(sandbox, monkeypatch):
+    monkeypatch.setattr("unrolled.grading.engine.loading.PATIENCE", 0.5)
+    code = LINE + (
+        "many = ['u', [['i', str(k * (2**61 - 1))] for k in range(30_000)]]\n"
+        "say({'question': 1, 'op': 'function', 'number': 0, 'value': many})\n"
+    )
+    graded = grade(sandbox, {"q1": code + RIGHT}, "q1")
+    assert set(statuses(graded).values()) == {"timeout"}
 
 
 def test_faults_of_the_machine_are_forgiven_once(sandbox, monkeypatch):

@@ -90,13 +90,13 @@ def every(question: Question) -> set[str]:
     return {test.name for test in tests}
 
 
-def zeros_for(value: Any) -> Any:
-    """Return zeros in the form of ``value``."""
+def zeros_for(value: Any, number: int = 0) -> Any:
+    """Return zeros, or another number throughout, in the form of ``value``."""
     if isinstance(value, torch.Tensor):
-        return torch.zeros_like(value)
+        return torch.full_like(value, number)
     if isinstance(value, tuple | list):
-        return type(value)(zeros_for(item) for item in value)
-    return type(value)()
+        return type(value)(zeros_for(item, number) for item in value)
+    return type(value)(number)
 
 
 def zero_stub(answer: Any, *, weights: bool) -> Any:
@@ -199,6 +199,22 @@ def test_zeros_of_the_right_shape_earn_nothing(exercise, question):
         for secret in SECRETS:
             found = failed(exercise, question, names | stubs, secret)
             assert found == every(question)
+
+
+@coded
+def test_ones_of_the_right_shape_earn_nothing_hidden(exercise, question):
+    if question.kind == "test":
+        return
+    names = run(exercise, question.solution)
+    stubs = {
+        name: (lambda *args, right=names[name]: zeros_for(right(*args), 1))
+        for name in defined(question)
+        if not isinstance(names[name], type)
+    }
+    if not stubs:
+        return
+    hidden = {test.name for test in question.hidden}
+    assert failed(exercise, question, names | stubs, SECRETS[0]) >= hidden
 
 
 @coded

@@ -331,6 +331,15 @@ def test_large_files_and_bombs_are_not_read(top, monkeypatch):
     assert why["a/b/c/d/e/f/g"] == "is more than 6 folders deep"
 
 
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_unpacks_all_at_once_is_not_unpacked(top, packing):
+    with zipfile.ZipFile(top / "anna.zip", "w", packing) as archive:
+        archive.writestr("a.ipynb", text())
+    assert rejections(top) == {
+        "anna.zip/a.ipynb": "is packed in a way that zips seldom are"
+    }
+
+
 def test_a_member_that_lies_about_its_size_or_needs_a_password(top):
     data = bytearray(zipped({"a.ipynb": text()}))
     at = data.rindex(b"PK\x01\x02")

@@ -407,6 +407,29 @@ def test_a_stopped_machine_is_nobodys_fault(sandbox):
         namespace(link).spin(60)
 
 
+def test_a_little_work_now_and_then_is_no_excuse_for_waiting(sandbox):
+    code = "import time\ndef drip():\n    while True:\n"
+    code += "        t = time.perf_counter()\n"
+    code += "        while time.perf_counter() < t + 0.0003: pass\n"
+    link = loaded(sandbox, code + "        time.sleep(0.008)\n")
+    with pytest.raises(WorkerLost, match="timeout"):
+        namespace(link).drip()
+
+
+def test_a_grader_that_was_stopped_blames_nobody(sandbox):
+    link = loaded(sandbox, "import time\ndef f(): time.sleep(0.1)\n")
+    line, select = link._line, link._line._wait
+
+    def stopped(**how):
+        select(**how)
+        line._wait = select
+        time.sleep(3 * QUICK.idle)
+
+    line._wait = stopped
+    assert namespace(link).f() is None
+    link.close()
+
+
 def test_our_own_time_is_not_the_workers(sandbox):
     link = loaded(sandbox, "def f(g): return g(1)\n")
     time.sleep(2 * QUICK.idle)

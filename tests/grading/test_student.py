@@ -12,6 +12,7 @@ import torch
 
 from unrolled.grading.authoring.source import read_exercise
 from unrolled.grading.notebooks import handing_in, ticks
+from unrolled.grading.notebooks.borrowed import borrowed
 from unrolled.grading.notebooks.editions import solution_notebook, student_notebook
 from unrolled.grading.notebooks.handing_in import (
     find_notebook,
@@ -174,6 +175,15 @@ def test_helpers_of_other_cells_come_along_and_nothing_else(book):
     assert "numpy" not in code
     for line in ("EPS: float = 0.0", "@keep\ndef parts(x):", "def keep(f):"):
         assert line in code
+
+
+def test_what_was_only_tried_out_does_not_come_along():
+    answer = "def f(x):\n    states = [tanh(v) for v in x]\n    return g(states)\n"
+    tried = ["states = f(3)", "x = np.load('mine.npy')", "v = input()"]
+    helper = "try:\n    import fast as g\nexcept ImportError:\n    g = tuple"
+    taken = borrowed(answer, [*tried, "from math import *", helper], "import torch")
+    assert taken == f"from math import *\n{helper}\n"
+    assert borrowed("def f(x): return x", [*tried, "from a import *"], "") == ""
 
 
 def test_an_import_added_to_the_given_cell_comes_along(book):

@@ -219,6 +219,12 @@ def test_a_giant_frame_is_refused_before_it_is_read(sizes):
     assert asked == [wire.HEAD.size]
 
 
+def test_bytes_belong_to_one_tensor_only():
+    one = ["x", "float32", [1], 0, 0, ["v", None]]
+    with pytest.raises(WireError, match="beyond its bytes"):
+        said(["l", [one, one]], b"\0" * 8)
+
+
 def test_truth_values_are_made_true_or_false():
     odd = said(["x", "bool", [3], 0, 0, ["v", None]], b"\x00\x01\xfe").value
     assert odd.view(torch.uint8).tolist() == [0, 1, 1]

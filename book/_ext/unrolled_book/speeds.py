@@ -3,6 +3,8 @@
 ``{speeds} GROUP`` lists the cases of a group: what, against what, the share of their
 time that ours takes with its quartiles, and the share that we set out for.
 
+``{grading-cost}`` sets what grading a submission costs beside other graders.
+
 ``{gpt-recipes} modern`` sets the modern recipe for a GPT beside the plain one;
 ``{gpt-recipes} apart`` sets it beside itself with one part exchanged.
 """
@@ -23,13 +25,18 @@ RECIPES = "book/results/gpt_recipes.json"
 HEAD = ["what", "against", "share of their time", "half of the rounds", "goal"]
 
 
-def groups(root: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the measured cases of the book that stands in ``root``, by group."""
+def measured(root: Path) -> dict[str, Any]:
+    """Return all that was measured for the book that stands in ``root``."""
     path = root / DATA
     if not path.is_file():
         raise FileNotFoundError(f"{DATA} is missing: run 'make bench'")
     record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return dict(record["groups"])
+    return record
+
+
+def groups(root: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the measured cases, by group."""
+    return dict(measured(root)["groups"])
 
 
 def share(value: float) -> str:
@@ -64,6 +71,26 @@ class Speeds(SphinxDirective):
             for number, row in enumerate(known[name], start=1)
         ]
         return stacked_table(f"Speeds: {name}", HEAD, rows)
+
+
+class GradingCost(SphinxDirective):
+    """The table of graders."""
+
+    def run(self) -> list[nodes.Node]:
+        """Build the table, and have it rebuilt when the cost is measured anew."""
+        root = Path(self.env.srcdir)
+        self.env.note_dependency(str(root / DATA))
+        cost = measured(root)["grading"]
+        ours = [
+            f"Unrolled: {escape(cost['what'])}",
+            f"<strong>{cost['seconds']}</strong>",
+        ]
+        others = [[escape(name), str(n)] for name, n in cost["others"].items()]
+        rows = [
+            Row(f"grading-cost-{number}", cells)
+            for number, cells in enumerate([ours, *others], start=1)
+        ]
+        return stacked_table("Graders", ["grader", "CPU seconds a submission"], rows)
 
 
 def signed(value: float) -> str:
@@ -107,4 +134,5 @@ class GPTRecipes(SphinxDirective):
 def setup(app: Sphinx) -> None:
     """Register the directives."""
     app.add_directive("speeds", Speeds)
+    app.add_directive("grading-cost", GradingCost)
     app.add_directive("gpt-recipes", GPTRecipes)

@@ -19,6 +19,8 @@ _DEPTH = 6  # folders in folders
 _MEMBERS = 2_000  # files in a student's archive
 _CLASS_MEMBERS = 100_000
 _ARCHIVE = 200_000_000  # bytes of a student's archive, and of all that is read of it
+# bz2 and lzma unpack all that they hold at once, whatever size a member claims
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LITTER = {"__macosx", "thumbs.db", "desktop.ini", "__pycache__"}
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, OSError, EOFError),
@@ -162,6 +164,9 @@ def _of_member(
     most = LARGEST if book else _ARCHIVE
     if member.file_size > most:
         yield Item(parts=parts, trouble=f"has {_large(member.file_size, most)}")
+        return
+    if member.compress_type not in _PACKINGS:
+        yield Item(parts=parts, trouble="is packed in a way that zips seldom are")
         return
     try:
         data = archive.read(member)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from unrolled.grading.engine.loading import (
+    PATIENCE,
     WORKER_SEED,
     Unloadable,
     forbidden,
@@ -31,7 +32,6 @@ from unrolled.grading.sandbox.process import WorkerLost
 from unrolled.grading.sandbox.proxy import namespace
 
 _EMPTY = "not answered"
-_PATIENCE = 6  # how many times its worker's CPU seconds a test itself may take
 
 
 def grade_answers(
@@ -111,7 +111,7 @@ def _run(
     rng = generator_of(exercise.name, secret, test.name)
     torch.manual_seed(seed_of(exercise.name, secret, f"torch {test.name}"))
     try:
-        with patience(_PATIENCE * link.limits.cpu):
+        with patience(PATIENCE * link.limits.cpu):
             link.begin(WORKER_SEED)
             function(namespace(link), rng)
     except ForbiddenName:

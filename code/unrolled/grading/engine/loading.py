@@ -19,6 +19,7 @@ from unrolled.grading.sandbox.link import Link
 from unrolled.grading.sandbox.process import WorkerLost
 
 WORKER_SEED = 0  # known to answers, so never that of a test
+PATIENCE = 6  # how many times its worker's CPU seconds we ourselves may take
 _LARGEST = 200_000  # characters of one answer; a long one has 5,000
 
 
@@ -50,7 +51,8 @@ def ready(sandbox: Sandbox, exercise: Exercise, question: Question, code: str) -
         seen = link.ask({"op": "look"}, (code, forbid)).value if forbid else {}
         if bad := seen.get("forbidden"):
             raise Unloadable("forbidden", f"uses {', '.join(bad)}, which is forbidden")
-        link.ask({"op": "load"}, (f"<{question.id}>", code, forbid))
+        with patience(PATIENCE * link.limits.cpu):  # to read what it replies
+            link.ask({"op": "load"}, (f"<{question.id}>", code, forbid))
     except ForbiddenName as error:
         link.close()
         raise forbidden(question) from error
@@ -134,7 +136,7 @@ def function_of(preamble: str, source: str, name: str) -> Callable[..., Any]:
 
 @contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Stop our own test if an answer's values make it compute for too long.
+    """Stop us if an answer's values make us compute for too long.
 
     The clock counts CPU seconds of this process, and only its main thread can be
     interrupted: elsewhere there is no such guard.

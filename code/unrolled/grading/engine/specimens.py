@@ -3,16 +3,19 @@
 The student's function runs in one worker and the implementation in another; the grader
 passes questions on. A test sees what an implementation gives out, and nothing that
 lies behind it; since its own worker is new each time, it cannot count or compare what
-it has seen. The order is the course's secret too.
+it has seen. The order is the course's secret too, and the generator is the same for
+all: else its numbers would say which one is being tried.
 """
 
 import ast
 from typing import Self
 
 from unrolled.grading.engine.loading import (
+    PATIENCE,
     WORKER_SEED,
     Unloadable,
     forbidden,
+    patience,
     ready,
     seed_of,
     spawned,
@@ -103,15 +106,23 @@ class _Stand:
     def put(self, one: Specimen) -> Link:
         """Return the line to an implementation."""
         try:
-            if self._link is None or self._link.lost:
-                self._link = spawned(self._sandbox, self._exercise)
-            self._link.begin(WORKER_SEED)
-            code = (self._exercise.preamble, one.source)
-            self._link.ask({"op": "implement"}, code)
-            self._link.begin(WORKER_SEED)
+            return self._put(one)
+        except (Exception, WorkerLost):
+            if self._link is not None:  # the test before may have filled its memory
+                self._link.close()
+        try:
+            return self._put(one)
         except (Exception, WorkerLost) as error:
             why = f"{one.name} of {self._exercise.name} does not run"
             raise SandboxError(f"{why}: {kind_of(error)}: {error}") from error
+
+    def _put(self, one: Specimen) -> Link:
+        if self._link is None or self._link.lost:
+            self._link = spawned(self._sandbox, self._exercise)
+        self._link.begin(WORKER_SEED)
+        code = (self._exercise.preamble, one.source)
+        self._link.ask({"op": "implement"}, code)
+        self._link.begin(WORKER_SEED)
         return self._link
 
 
@@ -130,8 +141,9 @@ def _verdict(
         tester = ready(sandbox, exercise, question, code)
         tester.other = stand.put(one)
         tester.begin(WORKER_SEED)
-        seed = seed_of(exercise.name, secret, one.name)
-        tester.ask({"op": "trial"}, (_function_name(question), seed))
+        seed = seed_of(exercise.name, secret, f"trial {question.id}")
+        with patience(PATIENCE * tester.limits.cpu):
+            tester.ask({"op": "trial"}, (_function_name(question), seed))
     except Unloadable as unloadable:
         return unloadable.status, unloadable.note
     except SandboxError as error:

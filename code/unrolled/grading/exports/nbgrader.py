@@ -177,7 +177,7 @@ def _judge_test(exercise: Exercise, question: Question, secret: str) -> Any:
 
 
 def _line(exercise: Exercise, one: Specimen, secret: str) -> str:
-    seed = seed_of(exercise.name, secret, one.name)
+    seed = seed_of(exercise.name, secret, f"trial {one.question}")
     said = f'"{one.name}", {one.points}, {one.note!r}'
     return f"    ({said}, {_text(one.source)}, {seed}),\n"
 

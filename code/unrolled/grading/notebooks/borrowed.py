@@ -1,7 +1,9 @@
 """Code of a student's notebook made to stand alone: what an answer uses elsewhere."""
 
 import ast
+import builtins
 import re
+import symtable
 import warnings
 from functools import lru_cache
 
@@ -9,7 +11,7 @@ from functools import lru_cache
 NOTEBOOK_ONLY = {"check", "submit", "display", "get_ipython"}
 #: A longer cell is not looked into; the longest answers have 5,000 characters.
 LONGEST = 50_000
-_MAGIC = re.compile(r"\s*(%|!|\?|\w[\w.]*\?)")
+_MAGIC = re.compile(r"\s*(%|!|\?|\w[\w.]*\?|[\w, ]+=\s*[%!])")
 
 
 @lru_cache(maxsize=128)
@@ -68,7 +70,9 @@ def borrowed(code: str, others: list[str], preamble: str) -> str:
     """Return the definitions in other cells that an answer needs, in their order.
 
     Only imports, functions, classes and assignments whose names the answer uses are
-    taken, and what those use in turn. What the given code defines stays as given.
+    taken, and what those use in turn. What the given code defines stays as given. A
+    name that a function has for itself (``x``, ``states``) is none that it needs: a
+    cell in which the answer was tried out may well have kept its result under it.
     """
     given = {name for node in _body(preamble) for name in _defined(node)}
     own = {name for node in _body(code) for name in _defined(node)}
@@ -84,12 +88,16 @@ def borrowed(code: str, others: list[str], preamble: str) -> str:
         for name in names:
             by_name.setdefault(name, []).append(i)
     taken: set[int] = set()
-    needed = list(_used(_body(code)))
+    needed = list(_free(_python(code)))
+    known = given | own | by_name.keys() | vars(builtins).keys()
     while needed:  # each name is looked up once, so that no chain of them takes long
-        for i in by_name.pop(needed.pop(), ()):
+        name = needed.pop()
+        if name not in known:  # from somewhere: a star, if there is one
+            name = "*"
+        for i in by_name.pop(name, ()):
             if i not in taken:
                 taken.add(i)
-                needed += _used([offers[i][1]])
+                needed += _free(_text(*offers[i][1:]))
     return "".join(f"{_text(*offers[i][1:])}\n" for i in sorted(taken))
 
 
@@ -105,13 +113,22 @@ def _body(code: str) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
-def _used(nodes: list[ast.stmt]) -> set[str]:
-    return {
-        name.id
-        for node in nodes
-        for name in ast.walk(node)
-        if isinstance(name, ast.Name)
-    }
+def _free(code: str) -> set[str]:
+    """Return the names that some code looks up outside its own functions."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tables = [symtable.symtable(code, "<cell>", "exec")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    found = set()
+    for table in tables:  # grows as it is read
+        top = table.get_type() == "module"
+        for one in table.get_symbols():
+            if one.is_referenced() and (top or one.is_global()):
+                found.add(one.get_name())
+        tables += table.get_children()
+    return found
 
 
 def _defined(node: ast.stmt) -> set[str]:
@@ -124,4 +141,9 @@ def _defined(node: ast.stmt) -> set[str]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         inner = (name for target in targets for name in ast.walk(target))
         return {name.id for name in inner if isinstance(name, ast.Name)}
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        return {node.target.id}
+    if isinstance(node, ast.Try | ast.If | ast.With):
+        parts = [one for one in ast.walk(node) if isinstance(one, ast.stmt)]
+        return {name for one in parts if one is not node for name in _defined(one)}
     return set()

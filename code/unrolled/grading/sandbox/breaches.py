@@ -9,6 +9,7 @@ import os
 import socket
 import tempfile
 from pathlib import Path
+from secrets import token_hex
 
 from unrolled.grading.sandbox.house import Sandbox, SandboxError
 from unrolled.grading.sandbox.limits import Limits
@@ -54,12 +55,12 @@ def fills_the_disk(size):
         for _ in range(size // 2**20):
             file.write(bytes(2**20))
 
-def leaves_files(_):
+def leaves_files(path):
     open("left-behind", "w").write("x")
-    os.rename("left-behind", "/tmp/left-behind")
+    os.rename("left-behind", path)
 
-def finds_files(_):
-    open("/tmp/left-behind").close()
+def finds_files(path):
+    open(path).close()
 """
 #: What a tier does not promise to stop.
 NOT_PROMISED = {"C": {"sees_processes", "runs_programs"}}
@@ -96,9 +97,9 @@ def attacks(sandbox: Sandbox) -> dict[str, bool]:
         got = {name: _through(sandbox, name, one) for name, one in arguments.items()}
         got["writes_files"] |= new.exists()
         got["deletes_files"] |= not there.exists()
-    _through(sandbox, "leaves_files", None)
-    left = Path("/tmp/left-behind")
-    got["leaves_files"] = left.exists() or _through(sandbox, "finds_files", None)
+    left = Path("/tmp", f"left-behind-{token_hex(8)}")  # others may be probing, too
+    _through(sandbox, "leaves_files", str(left))
+    got["leaves_files"] = left.exists() or _through(sandbox, "finds_files", str(left))
     left.unlink(missing_ok=True)
     return got
 

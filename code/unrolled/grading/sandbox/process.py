@@ -15,7 +15,7 @@ from typing import Literal, NoReturn
 from unrolled.grading.sandbox.limits import Limits
 
 _SLICE = 0.02  # seconds between two looks at the clock
-_STILL = 0.01  # the share of a CPU below which a worker that waits is idle
+_LONGEST = 0.2  # a longer time without a look at it was the grader's own
 
 
 Lost = Literal["died", "timeout", "error", "ungraded"]
@@ -51,12 +51,13 @@ class Process:
             return 0.0
 
     def waiting(self) -> bool:
-        """Return whether it waits for something of its own accord."""
+        """Return whether all its threads wait for something of their own accord."""
+        tasks = Path(f"/proc/{self.number}/task")
         try:
-            stat = Path(f"/proc/{self.number}/stat").read_text()
+            stats = [(task / "stat").read_text() for task in tasks.iterdir()]
         except OSError:
-            return True
-        return stat.rpartition(")")[2].split()[0] not in ("R", "D")
+            return not tasks.exists()  # else a thread has come to its end just now
+        return all(stat.rpartition(")")[2].split()[0] not in "RD" for stat in stats)
 
     def end(self) -> None:
         """Kill it, and return when it is gone; what it started goes with it."""
@@ -120,8 +121,8 @@ class Line:
             self.lose("timeout")
         span = now - self._seen
         if span >= _SLICE:
-            still = cpu - self._cpu_seen < _STILL * span
-            self._idle += span if still and self._process.waiting() else 0.0
+            if self._process.waiting():  # a little work now and then is no excuse
+                self._idle += max(min(span, _LONGEST) - (cpu - self._cpu_seen), 0.0)
             self._seen, self._cpu_seen = now, cpu
         if self._idle > self._limits.idle:
             self.lose("timeout")

@@ -64,7 +64,7 @@ def message(text: bytes, raw: bytes, resolve: Resolve) -> Message:
     try:
         head = json.loads(text)
         tree = head.pop("value")
-        value = _value(tree, raw, lambda one: resolve(one, head), graphs)
+        value = _value(tree, _Bytes(raw), lambda one: resolve(one, head), graphs)
     except WireError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
@@ -76,8 +76,27 @@ def message(text: bytes, raw: bytes, resolve: Resolve) -> Message:
     return Message(head, value, graphs)
 
 
+@dataclass
+class _Bytes:
+    """The bytes of a frame's tensors, each of which belongs to one tensor only.
+
+    Tensors come in the order of their bytes. Were it otherwise, a small frame could
+    name the same bytes many thousand times, and fill our memory with copies.
+    """
+
+    raw: bytes
+    taken: int = 0
+
+    def take(self, at: int, size: int) -> bytes:
+        """Return the next bytes."""
+        if not self.taken <= at <= at + size <= len(self.raw):
+            raise WireError("a malformed frame: a tensor beyond its bytes")
+        self.taken = at + size
+        return self.raw[at : self.taken]
+
+
 def _value(
-    tree: Any, raw: bytes, resolve: Callable[[Reference], Any], graphs: list[Tensor]
+    tree: Any, raw: _Bytes, resolve: Callable[[Reference], Any], graphs: list[Tensor]
 ) -> Any:
     def inner(item: Any) -> Any:
         return _value(item, raw, resolve, graphs)
@@ -117,19 +136,17 @@ def _value(
     raise WireError("a malformed frame: no such value")
 
 
-def _tensor(name: str, shape: list[Any], raw: bytes, at: int) -> Tensor:
+def _tensor(name: str, shape: list[Any], raw: _Bytes, at: int) -> Tensor:
     """Return a fresh tensor of the bytes from ``at`` on, after looking at all sizes."""
     dtype = DTYPES[name]
     if len(shape) > _DIMS or not all(
         type(n) is int and 0 <= n < 1 << 31 for n in shape
     ):
         raise WireError("a malformed frame: no such shape")
-    end = at + prod(shape) * dtype.itemsize
-    if not 0 <= at <= end <= len(raw):
-        raise WireError("a malformed frame: a tensor beyond its bytes")
-    if at == end:
+    its = raw.take(at, prod(shape) * dtype.itemsize)
+    if not its:
         return torch.empty(shape, dtype=dtype)
-    plain = torch.frombuffer(bytearray(raw[at:end]), dtype=torch.uint8)
+    plain = torch.frombuffer(bytearray(its), dtype=torch.uint8)
     # a truth value of neither 0 nor 1 is undefined behaviour: make it one of them
     flat = plain.ne(0) if dtype is torch.bool else plain.view(dtype)
     return flat.reshape(shape)

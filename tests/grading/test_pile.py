@@ -188,6 +188,22 @@ def test_a_whole_class_in_one_archive(top, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["class.zip", "submissions"]
 
 
+def test_a_class_within_the_class_is_nobodys(top):
+    names = ["Anna Li_1_assignsubmission_file_", "Ben Ox_2_assignsubmission_file_"]
+    files = {f"{name}/99-border.submission.ipynb": text() for name in names}
+    (top / "Exercise 99.zip").write_bytes(zipped(files))
+    for name, data in {**files, f"{names[0]}/broken.ipynb": "x"}.items():
+        path = top / "unpacked" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(data, encoding="utf-8")
+    one = {f"{names[0]}/a.ipynb": text()}  # a student may have packed such a folder
+    (top / "carl.zip").write_bytes(zipped(one))
+    assert students(top) == {"carl": f"carl.zip/{names[0]}/a.ipynb"}
+    why = rejections(top)
+    assert set(why) == {"Exercise 99.zip", "unpacked"}
+    assert all("grade it by itself" in words for words in why.values())
+
+
 def test_of_several_the_last_sealed_counts(top):
     hand_in(top / "anna" / "a.ipynb", notebook(RIGHT, seal=LATE))
     hand_in(top / "anna" / "b.ipynb", notebook(RIGHT, seal=EARLY))

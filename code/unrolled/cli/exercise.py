@@ -30,7 +30,10 @@ app = typer.Typer(
 the same as the commands here. Nothing needs a network.""",
 )
 Number = Annotated[
-    str, typer.Argument(metavar="NN", help="Which exercise, as in 04; see: list")
+    str,
+    typer.Argument(
+        metavar="NN", help="Which exercise, as in 04; unrolled exercise list has all."
+    ),
 ]
 File = Annotated[
     Path | None,

@@ -162,6 +162,9 @@ def _summary(course: Course, out: Path) -> None:
         _say(f"Not graded, {len(course.rejected)}:")
     for one in course.rejected:
         _say(f"  {one.file}: {one.why}")
+    if any(not one.why.startswith("a duplicate") for one in course.rejected):
+        _say("Mend what cannot be read or ask for it again, and grade with --resume:")
+        _say("only what is new is run.")
     others = [record.student for record in course.records if record.other_edition]
     if others:
         _say(f"Made from another edition of the exercise: {', '.join(others)}")

@@ -38,14 +38,20 @@ def student_of(name: str, exercise: str) -> str:
     What is added by ``submit`` (the exercise's name) and by Moodle and Canvas is taken
     off; their number of the student is kept, since two may have the same name.
     """
-    stem = _SUFFIX.sub("", name)
-    if match := _MOODLE.fullmatch(f"{stem}_") or _CANVAS.fullmatch(stem):
-        return cleaned(f"{match[1]} ({match[2]})")
-    stem = stem.removesuffix(".submission")
+    if named := system_name(name):
+        return named
+    stem = _SUFFIX.sub("", name).removesuffix(".submission")
     whole = re.escape(exercise)
     stem = re.sub(rf"(\A|[\s._-]+){whole}(-\d+)?\Z", "", stem)
     stem = re.sub(rf"\A{whole}([\s._-]+|\Z)", "", stem)
     return cleaned(stem).strip()
+
+
+def system_name(name: str) -> str:
+    """Return whose a file or folder is by Moodle or Canvas; "" if neither named it."""
+    stem = _SUFFIX.sub("", name)
+    match = _MOODLE.fullmatch(f"{stem}_") or _CANVAS.fullmatch(stem)
+    return cleaned(f"{match[1]} ({match[2]})") if match else ""
 
 
 def short_hash(text: str) -> str:

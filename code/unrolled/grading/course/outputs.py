@@ -53,7 +53,8 @@ def read_outputs(out: Path, exercise: Exercise) -> tuple[Course, tuple[Test, ...
     """
     path = out / SUMMARY
     if not path.is_file():
-        raise ValueError(f"there is no {path}: grade first, as in: unrolled grade 04")
+        say = f"unrolled grade {exercise.number} submissions/ -o {out}"
+        raise ValueError(f"there is no {path}: grade first, as in: {say}")
     try:
         return read_results(path.read_text(encoding="utf-8"), exercise)
     except ValueError as error:

@@ -9,6 +9,7 @@ script may run but our own, named by its hash.
 import base64
 import hashlib
 import re
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    for shown in (number, points, percent, clip, prose):
+    for shown in (number, points, percent, clip, moment, prose):
         environment.filters[shown.__name__] = shown
     return environment
 
@@ -107,6 +108,15 @@ def _picture(match: re.Match[str]) -> str:
 def clip(text: str, length: int = TEXT) -> str:
     """Return a text that is not longer than this, and says so if it was."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def moment(text: str) -> str:
+    """Return a time of a seal, which is in UTC, as a person writes it."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return clip(text, 40)
+    return f"{time.day} {time:%B %Y, %H:%M} UTC"
 
 
 def number(value: float) -> str:

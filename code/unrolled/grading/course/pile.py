@@ -4,7 +4,9 @@ A submission is ``NAME.ipynb``, a notebook in a folder ``NAME``, or one in ``NAM
 names as Moodle and Canvas give them are understood
 (:mod:`unrolled.grading.course.names`). Of several notebooks of one student one counts:
 one that is sealed and unchanged before any other, then the one sealed last, then the
-last by name. The others, and all that cannot be read, are listed and stop nobody.
+last by name. The others, and all that cannot be read, are listed and stop nobody. So
+is a class within the class, such as Moodle's zip among other files: a student's own
+archive must not say whose work it is.
 """
 
 from collections.abc import Mapping
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from unrolled.grading.course.archives import Item, items
-from unrolled.grading.course.names import cleaned, student_of
+from unrolled.grading.course.names import cleaned, student_of, system_name
 from unrolled.grading.course.records import Rejected, Seal, order_of
 from unrolled.grading.exercise import Exercise
 from unrolled.grading.notebooks.sheets import KEY, NotebookError, exercise_of
@@ -24,6 +26,11 @@ from unrolled.grading.notebooks.submissions import (
     exercise_name,
     notebook_of,
     submission_of,
+)
+
+_CLASS = (
+    "holds the work of several students, as Moodle or Canvas names them: grade it by "
+    "itself, or unpack it so that their files and folders stand here"
 )
 
 
@@ -57,7 +64,10 @@ def read_pile(top: Path, exercise: Exercise) -> Pile:
     by_student: dict[str, list[Submission]] = {}
     rejected: list[Rejected] = []
     strays: dict[str, list[Item]] = {}
+    inside: dict[str, set[str]] = {}
     for item in items(top):
+        if len(item.parts) > 1 and (whose := system_name(item.parts[1])):
+            inside.setdefault(cleaned(item.parts[0]), set()).add(whose)
         if item.stray and len(item.parts) > 1:
             strays.setdefault(item.parts[0], []).append(item)
             continue
@@ -72,8 +82,14 @@ def read_pile(top: Path, exercise: Exercise) -> Pile:
                 why = f"cannot be read: {type(error).__name__}"
         if why:
             rejected.append(Rejected(file=item.file, why=why))
+    classes = {owner for owner, them in inside.items() if len(them) > 1}
+    rejected = [one for one in rejected if _owner(one.file) not in classes]
+    rejected += [Rejected(file=owner, why=_CLASS) for owner in classes]
     graded = []
-    for several in by_student.values():
+    for every in by_student.values():
+        several = [one for one in every if _owner(one.file) not in classes]
+        if not several:
+            continue
         *others, best = sorted(several, key=_worth)
         graded.append(best)
         for one in others:
@@ -84,6 +100,11 @@ def read_pile(top: Path, exercise: Exercise) -> Pile:
         submissions=tuple(sorted(graded, key=lambda one: order_of(one.student))),
         rejected=tuple(sorted(rejected, key=lambda one: (one.file, one.why))),
     )
+
+
+def _owner(file: str) -> str:
+    """Return the first part of a path, which says whose a file is."""
+    return file.partition("/")[0]
 
 
 def _worth(one: Submission) -> tuple[bool, str, str]:
@@ -159,7 +180,7 @@ def _without_notebook(
 ) -> list[Rejected]:
     """Return the folders that hold other files only; beside a notebook these may be."""
     files = [one.file for one in rejected] + [one.file for one in graded]
-    seen = {file.partition("/")[0] for file in files}
+    seen = {_owner(file) for file in files}
     found = []
     for owner, its in strays.items():
         if cleaned(owner) in seen:

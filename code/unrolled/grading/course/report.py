@@ -26,7 +26,7 @@ class Standing:
 
     question: Question
     n: int
-    share: float | None  # of the points, over those whose points are known
+    share: float | None  # of the points known; None if only empty answers have any
     mean: float
     known: int
     full: int
@@ -101,15 +101,17 @@ def standings_of(course: Course) -> list[Standing]:
         average = mean(known) if known else 0.0
         worth = question.points or 1
         answers = [record.answers.get(question.id, "") for record in course.records]
+        empty = sum(not answer.strip() for answer in answers)
+        judged = len(known) > empty or len(known) == len(every) > 0
         found.append(
             Standing(
                 question=question,
                 n=n,
-                share=average / worth if known else None,
+                share=average / worth if judged else None,
                 mean=average,
                 known=len(known),
                 full=sum(points >= question.points for points in known),
-                empty=sum(not answer.strip() for answer in answers),
+                empty=empty,
             )
         )
     return sorted(found, key=lambda one: 2.0 if one.share is None else one.share)

@@ -65,8 +65,8 @@ class Report:
 
     def __str__(self) -> str:
         rows = [
-            f"  {_SIGNS[line.status]} {_words(line.name)}: {_WORDS[line.status]}, "
-            f"{line.earned} of {points(line.points)}."
+            f"  {_SIGNS[line.status]} {_words(line.name)}: {_WORDS[line.status]}"
+            + (f", {line.earned} of {points(line.points)}." if line.points else ".")
             + (f"\n    {line.note}" if line.note else "")
             for line in self.lines
         ]
@@ -78,7 +78,8 @@ class Report:
             f'<tr><td><span aria-hidden="true">{_SIGNS[line.status]}</span> '
             f"{_WORDS[line.status]}</td>"
             f'<th scope="row">{escape(_words(line.name))}</th>'
-            f"<td>{line.earned} of {line.points}</td><td>{escape(line.note)}</td></tr>"
+            f"<td>{f'{line.earned} of {line.points}' if line.points else 'none'}</td>"
+            f"<td>{escape(line.note)}</td></tr>"
             for line in self.lines
         )
         heads = ("Outcome", "Check", "Points", "What to look at")

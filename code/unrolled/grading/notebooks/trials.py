@@ -82,7 +82,8 @@ def try_specimens(
     lines = []
     fair = True
     for name, worth, note, source in specimens:  # right ones come first
-        what = f"finds the bug {name}" if worth else f"accepts the right {name}"
+        plain = name.replace("_", " ")
+        what = f"finds the bug: {plain}" if worth else f"accepts the right one: {plain}"
         if test is None:
             told = "define one function test_…(S, rng) in your answer"
             line = Line(name=what, points=worth, earned=0, status="todo", note=told)

@@ -1,6 +1,9 @@
 """The engine: right answers pass, others get what they deserve, words leak nothing."""
 
 import dataclasses
+import sys
+import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -8,10 +11,11 @@ from border_exercise import RANDOM, SECRET, SOLUTIONS, _test, exercise
 from hostile_answers import LINE, RIGHT
 from unrolled.grading.engine import loading, specimens
 from unrolled.grading.engine.answers import grade_answers
-from unrolled.grading.engine.loading import generator_of
+from unrolled.grading.engine.loading import generator_of, patience
 from unrolled.grading.forbid import look
 from unrolled.grading.sandbox.breaches import choose_sandbox
 from unrolled.grading.sandbox.limits import Limits
+from unrolled.grading.sandbox.process import WorkerLost
 
 QUICK = Limits(cpu=1.0, idle=1.0, wall=60.0)
 
@@ -301,6 +305,40 @@ def test_a_stand_that_a_test_has_filled_is_no_fault_of_the_machine(
     assert len(tried) == 2 * len(graded.outcomes)
 
 
+def test_a_stop_that_python_drops_comes_again():
+    class Dropping:
+        def __del__(self):
+            _compute(0.6)
+
+    def work():
+        with patience(0.2):
+            Dropping()
+            _compute(5)
+
+    dropped = []
+    with noting_what_is_dropped(dropped), pytest.raises(WorkerLost):
+        work()
+    assert isinstance(dropped[0], WorkerLost)
+
+
+def _compute(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+@contextmanager
+def noting_what_is_dropped(dropped):
+    """Note what Python drops, instead of printing it."""
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda told: dropped.append(told.exc_value)
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_colliding_numbers_keep_us_no_longer_than_other_work(sandbox, monkeypatch):
     monkeypatch.setattr("unrolled.grading.engine.loading.PATIENCE", 0.5)
     code = LINE + (

@@ -20,6 +20,7 @@ from unrolled.grading.sandbox.process import WorkerLost
 
 WORKER_SEED = 0  # known to answers, so never that of a test
 PATIENCE = 6  # how many times its worker's CPU seconds we ourselves may take
+_AGAIN = 0.1  # seconds until we are stopped once more
 _LARGEST = 200_000  # characters of one answer; a long one has 5,000
 
 
@@ -150,7 +151,8 @@ def patience(seconds: float) -> Iterator[None]:
         raise WorkerLost("timeout")
 
     before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    # again and again: Python drops what is raised while it clears objects away
+    signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN)
     try:
         yield
     finally:

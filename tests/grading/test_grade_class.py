@@ -199,9 +199,11 @@ def test_a_second_run_grades_only_what_has_changed(log, submissions, tmp_path):
     assert files["anna"] == "anna-99-border.ipynb"
 
 
-@pytest.mark.parametrize("what", ["secret", "tests", "limits", "digest", "version"])
+@pytest.mark.parametrize(
+    "what", ["secret", "tests", "limits", "digest", "version", "grader"]
+)
 def test_results_of_other_grounds_are_made_again(
-    what, log, submissions, tmp_path, monkeypatch
+    what, log, submissions, tmp_path, monkeypatch, request
 ):
     out = tmp_path / "out"
     run(submissions, out)
@@ -215,6 +217,10 @@ def test_results_of_other_grounds_are_made_again(
         more = {"exercise": replace(ONLY, digest="1" * 64)}
     elif what == "version":
         monkeypatch.setattr(results.torch, "__version__", "0.0")
+    elif what == "grader":
+        monkeypatch.setattr(results.grading, "__file__", str(tmp_path / "mended.py"))
+        results._source_digest.cache_clear()
+        request.addfinalizer(results._source_digest.cache_clear)
     else:
         q1 = ONLY.questions["q1"]
         new = replace(q1.hidden[0], source=q1.hidden[0].source + "    pass\n")

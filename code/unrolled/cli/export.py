@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unrolled.cli.exercise import Number
 from unrolled.cli.plainly import plainly
 from unrolled.grading.notebooks.shelf import exercises_folder, find_exercise
 
@@ -23,7 +24,6 @@ GitHub Classroom.
 What goes to nbgrader and Gradescope holds solutions and hidden tests: keep it private.
 What goes to GitHub Classroom holds neither.""",
 )
-Number = Annotated[str, typer.Argument(metavar="NN", help="Which exercise, as in 04.")]
 Secret = Annotated[
     Path | None,
     typer.Option("--secret", help="The course's secret; made if there is none."),

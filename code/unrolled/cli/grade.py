@@ -131,7 +131,7 @@ def report(
 
     Marks that were merged before stay, unless the file has others.
     """
-    with plainly("Stopped. What is graded is kept: go on with --resume."):
+    with plainly():
         which = find_exercise(number, exercises_folder())
         from unrolled.cli.grade_runs import report_again
 
@@ -145,7 +145,7 @@ def selftest() -> None:
 
     Exits with 3 if none does.
     """
-    with plainly("Stopped. What is graded is kept: go on with --resume."):
+    with plainly():
         from unrolled.cli import grade_selftest
 
         code = grade_selftest.selftest()

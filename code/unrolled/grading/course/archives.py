@@ -24,7 +24,7 @@ _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LITTER = {"__macosx", "thumbs.db", "desktop.ini", "__pycache__"}
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, OSError, EOFError),
-    *(ValueError, RuntimeError, NotImplementedError, KeyError),
+    *(ValueError, RuntimeError, KeyError),  # encrypted, or packed in unknown ways
 )
 
 

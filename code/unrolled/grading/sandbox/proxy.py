@@ -89,6 +89,7 @@ class Remote:
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __bool__ = __float__ = __int__ = __index__ = __contains__ = _refuse
+    # what cannot be compared has no hash; object's stub says that all things have one
     __hash__ = None  # type: ignore[assignment]
 
 

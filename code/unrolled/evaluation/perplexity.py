@@ -1,7 +1,7 @@
 r"""Perplexity: between how many equally likely tokens a model is torn.
 
 It is the exponential of the mean negative log-probability, which is the geometric mean
-of 1/p, which is two to the power of the mean bits:
+of 1/p, which is two to the power of the mean bits, :eq:`lm-perplexity`:
 
 .. math::
 
@@ -42,7 +42,9 @@ def bits_per_token(log_p: Tensor, *, mask: Tensor | None = None) -> float:
 
 
 def bits_per_byte(log_p: Tensor, *, n_bytes: int, mask: Tensor | None = None) -> float:
-    """Return all bits, over the bytes (UTF-8, as a rule) of the text that they spell.
+    """Return all bits, over the bytes (UTF-8, as a rule) that they spell.
+
+    This is :eq:`lm-bits-per-byte`.
 
     Perplexities of two tokenizers cannot be compared, for their tokens are of different
     lengths. This can.

@@ -5,9 +5,9 @@ r"""A hidden Markov model: states that nobody sees, and the tokens they emit.
     p(x_{1:T}, z_{1:T}) = \pi(z_1) \, b(x_1 \mid z_1)
         \prod_{t=2}^{T} a(z_t \mid z_{t-1}) \, b(x_t \mid z_t)
 
-Everything is computed with logarithms of probabilities. With ``lengths`` (B,), steps
-beyond a row's length change nothing. Axes: B rows, T steps, V vocabulary, D hidden
-states: how many there are, not how wide one is.
+This is one path of :eq:`lm-hmm`. Everything is computed with logarithms. With
+``lengths`` (B,), steps beyond a row's length change nothing. Axes: B rows, T steps, V
+vocabulary, D hidden states: how many there are, not how wide one is.
 """
 
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ class HMM(nn.Module):
         return torch.stack(states, dim=1), torch.stack(log_ps, dim=1)
 
     def log_likelihood(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
-        r"""Return :math:`\log p(x_{1:T})` of each row (B,): the forward algorithm."""
+        r"""Return :math:`\log p(x_{1:T})` of each row (B,): :eq:`lm-forward`."""
         return self.filter(ids, lengths)[1].sum(dim=1)
 
     @torch.no_grad()

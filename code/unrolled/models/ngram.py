@@ -1,7 +1,7 @@
 r"""Counting what follows what: n-gram language models.
 
 The order n is the longest run of tokens that is counted: the last n - 1 tokens, the
-context u, foretell the next one, w. All models here are of one form,
+context u, foretell the next one, w (:eq:`lm-ngram`). All models here are of one form,
 
 .. math:: p(w \mid u) = s(uw) + r(u) \, q(w),
 
@@ -9,8 +9,8 @@ a share :math:`s` for what was seen after :math:`u`, and a rest :math:`r` that i
 out by a simpler distribution :math:`q`, also to what was never seen:
 
 - **add-k**: :math:`s = c(uw) / (c(u) + kV)`, :math:`r = kV / (c(u) + kV)`, and
-  :math:`q` is uniform, :math:`1/V`. So :math:`p = (c(uw) + k) / (c(u) + kV)`.
-- **Kneser-Ney** (interpolated, one discount :math:`d` an order):
+  :math:`q` is uniform, :math:`1/V`. So :math:`p` is that of :eq:`lm-add-k`.
+- **Kneser-Ney**, :eq:`lm-kneser-ney` (interpolated, one discount :math:`d` an order):
   :math:`s = \max(c(uw) - d, 0) / c(u)`, :math:`r = d \, |\{w : c(uw) > 0\}| / c(u)`,
   and :math:`q` is the same model of the context less its first token; below the
   shortest it is uniform. At all orders but the highest, :math:`c(uw)` counts not how

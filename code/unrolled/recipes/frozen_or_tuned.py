@@ -1,0 +1,141 @@
+"""Frozen or tuned? Word vectors for telling good opinions from bad, by labels given.
+
+Each unit trains a bag of words on so many tweets with their labels: on GloVe's vectors
+as they are (frozen), on the same vectors free to move (tuned), or on vectors that start
+at random. It stops when the validation texts say so, and is scored on the test texts.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unrolled.data.batch import Batch
+from unrolled.data.corpora.glove import glove
+from unrolled.data.corpora.opinions import Opinion, opinions
+from unrolled.data.padding import pad_labelled
+from unrolled.data.splits import Splits
+from unrolled.data.tokens.words import split_words
+from unrolled.models.bag_classifier import BagClassifier, BagClassifierConfig
+from unrolled.runtime import generator, seed_all
+from unrolled.training.loop import TrainConfig, fit
+
+CLEAR = 1.0  # texts whose score is nearer to zero are left out
+STARTS = ("frozen", "tuned", "random")
+LABELS, SEEDS = (25, 50, 100, 200, 400, 800, 1600), range(8)
+STEPS, N_ROWS, RATE = 600, 32, 1e-2
+UNITS: list[dict[str, Any]] = [
+    {"start": start, "labels": n, "seed": seed}
+    for n, start, seed in product(LABELS, STARTS, SEEDS)
+]
+
+
+def _clear(part: tuple[Opinion, ...]) -> list[Opinion]:
+    return [one for one in part if abs(one.score) >= CLEAR]
+
+
+@cache
+def words() -> dict[str, int]:
+    """Return the words of the texts that GloVe has, and their rows, from 1 on."""
+    there = {
+        word
+        for part in (_tweets().train, _tweets().validation, _tweets().test)
+        for one in part
+        for word in split_words(one.text.lower())
+    }
+    return {word: i for i, word in enumerate(sorted(there & set(glove().words)), 1)}
+
+
+def _tweets() -> Splits[tuple[Opinion, ...]]:
+    return opinions("tweets")
+
+
+@cache
+def part(name: str) -> Batch:
+    """Return the clear texts of a part, padded: 1 is a good opinion, 0 a bad one."""
+    texts, known = _clear(getattr(_tweets(), name)), words()
+    rows = [
+        [known[w] for w in split_words(one.text.lower()) if w in known] or [0]
+        for one in texts
+    ]
+    return pad_labelled(rows, torch.tensor([int(one.score > 0) for one in texts]))
+
+
+@cache
+def vectors() -> Tensor:
+    """Return GloVe's vectors of the words (V, E); row 0, of no word, is zero."""
+    table = glove().vectors[[glove().row(word) for word in words()]]
+    return torch.from_numpy(np.concatenate([np.zeros_like(table[:1]), table]))
+
+
+def start_model(start: str) -> BagClassifier:
+    """Return a bag of words with this start: frozen, tuned or random."""
+    n_tokens, width = vectors().shape
+    model = BagClassifier(
+        BagClassifierConfig(n_tokens=n_tokens, d_embed=width, n_classes=2)
+    )
+    spread = float(vectors()[1:].std())
+    with torch.no_grad():
+        nn.init.normal_(model.embed.weight, std=spread)
+        if start != "random":
+            model.embed.weight.copy_(vectors())
+    model.embed.weight.requires_grad_(start != "frozen")
+    return model
+
+
+def accuracy(model: nn.Module, batch: Batch) -> float:
+    """Return the share of texts that are told right."""
+    with torch.no_grad():
+        right = model(batch.x, batch.mask).argmax(dim=1) == batch.y
+    return right.double().mean().item()
+
+
+def train(start: str, labels: int, seed: int) -> BagClassifier:
+    """Train on so many texts, drawn by the seed, until validation says stop."""
+    seed_all(seed)
+    whole, rng = part("train"), generator(seed)
+    chosen = torch.randperm(len(whole), generator=rng)[:labels]
+    model = start_model(start)
+
+    def batches() -> Iterator[Batch]:
+        assert whole.mask is not None
+        while True:
+            rows = chosen[torch.randint(len(chosen), (N_ROWS,), generator=rng)]
+            yield Batch(x=whole.x[rows], y=whole.y[rows], mask=whole.mask[rows])
+
+    def loss_fn(model: nn.Module, batch: Batch) -> Tensor:
+        return F.cross_entropy(model(batch.x, batch.mask), batch.y)
+
+    def validate(model: nn.Module) -> float:
+        with torch.no_grad():
+            return loss_fn(model, part("validation")).item()
+
+    config = TrainConfig(steps=STEPS, lr=RATE, validate_every=20, patience=5)
+    fit(model, loss_fn, batches(), config, validate=validate)
+    return model
+
+
+def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Train and score one classifier."""
+    return {"accuracy": accuracy(train(**unit), part("test"))}
+
+
+def summarise(units: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the accuracies by start and number of labels, seed by seed."""
+    by_start = {
+        start: {
+            str(n): [
+                u["accuracy"] for u in units if u["start"] == start and u["labels"] == n
+            ]
+            for n in LABELS
+        }
+        for start in STARTS
+    }
+    majority = part("test").y.double().mean().item()
+    return {"accuracy": by_start, "majority": majority, "words": len(words())}

@@ -1,0 +1,71 @@
+"""The models of the reading tasks: a tagger, and judges of whole texts."""
+
+from torch import Tensor, nn
+
+from unrolled.data.corpora.tags import TAGS
+from unrolled.models.bag_classifier import BagClassifier, BagClassifierConfig
+from unrolled.models.text_classifier import TextClassifier, TextClassifierConfig
+from unrolled.models.token_tagger import TokenTagger, TokenTaggerConfig
+from unrolled.recipes._reading_data import LONGEST
+
+E, D, P_DROP = 32, 48, 0.3
+JUDGES = ("bag", "last", "mean", "attention", "side by side")
+
+
+class SideBySide(nn.Module):
+    """All states of a text, one after the other, before a single linear layer.
+
+    A text must have a longest length; shorter ones end in zeros.
+    """
+
+    def __init__(self, n_tokens: int) -> None:
+        super().__init__()
+        config = TextClassifierConfig(
+            n_tokens=n_tokens, d_embed=E, d_hidden=D, n_classes=2, cell="rnn"
+        )
+        self.reader = TextClassifier(config).reader
+        self.drop = nn.Dropout(P_DROP)
+        self.read = nn.Linear(LONGEST * D, 2)
+
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return logits (B, 2) for ids (B, T), real where ``mask`` (B, T) is True."""
+        states = self.drop(self.reader(ids, mask))  # (B, T, D)
+        gap = LONGEST - states.shape[1]
+        return self.read(nn.functional.pad(states, (0, 0, 0, gap)).flatten(1))
+
+
+def build(model: str, n_tokens: int) -> nn.Module:
+    """Return a judge before training."""
+    if model == "bag":
+        return BagClassifier(
+            BagClassifierConfig(
+                n_tokens=n_tokens, d_embed=E, n_classes=2, p_drop=P_DROP
+            )
+        )
+    if model == "side by side":
+        return SideBySide(n_tokens)
+    return TextClassifier(
+        TextClassifierConfig(
+            n_tokens=n_tokens,
+            d_embed=E,
+            d_hidden=D,
+            n_classes=2,
+            cell="rnn",
+            pooling=model,
+            p_drop=P_DROP,
+        )
+    )
+
+
+def build_tagger(n_tokens: int) -> TokenTagger:
+    """Return a tagger before training."""
+    return TokenTagger(
+        TokenTaggerConfig(
+            n_tokens=n_tokens,
+            d_embed=E,
+            d_hidden=D,
+            n_tags=len(TAGS),
+            cell="rnn",
+            p_drop=P_DROP,
+        )
+    )

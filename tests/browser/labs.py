@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import axe_playwright_python
 from playwright.sync_api import Locator, Page
 
 from unrolled.widgets import lab, lab_files
 
-AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 DARK = "[data-theme=dark] body { background: #14181e; color: #ddd }"  # as in the book
 
 
@@ -40,13 +38,6 @@ def _write(folder: Path, head: str, body: str, theme: str = "") -> str:
         encoding="utf-8",
     )
     return page.as_uri()
-
-
-def run_axe(page: Page) -> list[str]:
-    """Return what axe objects to, a line for each place."""
-    page.add_script_tag(path=AXE)
-    found = page.evaluate("axe.run({preload: false})")["violations"]
-    return [f"{v['id']}: {node['html'][:120]}" for v in found for node in v["nodes"]]
 
 
 def tab_through(page: Page) -> list[tuple[str, str, float]]:

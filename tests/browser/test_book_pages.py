@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+
+from axe import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.built]
 
 HTML = Path(__file__).resolve().parents[2] / "_build" / "html"
-AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 WIDTHS, THEMES = (360, 1280), ("light", "dark")
 LOCAL = ("file:", "data:", "blob:", "http://127.0.0.1:")
 
@@ -140,17 +140,6 @@ def open_at(
     return page
 
 
-def run_axe(page: Page) -> list[str]:
-    """Return one line for each violation: rule, selector, what to do."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")
-    return [
-        f"{v['id']} at {' '.join(map(str, node['target']))}: {node['html'][:120]}"
-        for v in found["violations"]
-        for node in v["nodes"]
-    ]
-
-
 def look(browser: Browser, address: str, width: int, theme: str, *, axe: bool) -> Visit:
     visit = Visit()
     page = open_at(browser, address, width, theme, visit)
@@ -158,7 +147,7 @@ def look(browser: Browser, address: str, width: int, theme: str, *, axe: bool) -
     page.evaluate(UNFOLD)  # what is folded away must fit and be readable too
     visit.seen["unfolded"] = page.evaluate(LOOK)
     if axe:
-        visit.axe = run_axe(page)
+        visit.axe = violations(page)
     page.context.close()
     return visit
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import axe_playwright_python
 import pytest
 from playwright.sync_api import Page, expect
 
+from axe import violations
 from graded_course import HOSTILE, course_of, record_of
 from unrolled.grading.course.feedback import feedback_page
 from unrolled.grading.course.manual import manual_page, read_marks
@@ -20,7 +20,6 @@ from unrolled.grading.course.report import report_page
 
 pytestmark = pytest.mark.browser
 
-AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 WIDE, PHONE = 1280, 360
 NAMES = ["feedback", "report", "manual"]
 
@@ -70,16 +69,6 @@ def visit(open_page, tmp_path) -> Callable[..., Page]:
     yield open_one
     for blocked in seen:
         blocked.assert_clean()
-
-
-def violations(page: Page) -> list[str]:
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")
-    return [
-        f"{one['id']}: {node['html'][:120]}"
-        for one in found["violations"]
-        for node in one["nodes"]
-    ]
 
 
 def overflow(page: Page) -> int:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from axe import violations
 from colours import contrast
 from unrolled.runtime import book_folder, generator
 from unrolled.widgets import lab, lab_files, lab_names
@@ -141,9 +142,9 @@ def test_axe_finds_nothing(open_page, tmp_path, name, theme):
     blocked = open_page(reduced_motion="reduce")  # so that nothing moves meanwhile
     page = blocked.page
     page.goto(labs.write_page(tmp_path, name, theme=f'data-theme="{theme}"'))
-    assert labs.run_axe(page) == []
+    assert violations(page) == []
     labs.stir(page.locator(".unrolled-lab"))
-    assert labs.run_axe(page) == []
+    assert violations(page) == []
     blocked.assert_clean()
 
 
@@ -206,7 +207,7 @@ def test_live_html_works_by_itself_and_twice(open_page, tmp_path, name):
     assert one.inner_text() == before[0]
     assert other.inner_text() != before[1]
     page.clock.resume()
-    assert labs.run_axe(page) == []
+    assert violations(page) == []
     assert labs.repeated_ids(page) == []
     assert asked == [address]
     blocked.assert_clean()

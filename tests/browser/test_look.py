@@ -7,14 +7,14 @@ what a reader does there, and how the page answers.
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, Page, expect
+
+from axe import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.built]
 
 HTML = Path(__file__).resolve().parents[2] / "_build" / "html"
-AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 FIRST, NOTATION = "book/index.html", "book/notation.html"
 CHAPTER = "chapters/04-recurrent-networks.html"
 WIDE, PHONE = 1300, 360
@@ -303,11 +303,7 @@ def test_the_menus_of_the_header_open_by_keys_and_pass_axe(visit):
         page.keyboard.press("ArrowDown")
         expect(item).to_be_focused()
         assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate(
-        "axe.run('.bd-header-article', {preload: false}).then(r => r.violations)"
-    )
-    assert [violation["id"] for violation in found] == []
+    assert violations(page, ".bd-header-article") == []
 
 
 def test_folds_are_called_what_is_written_on_them(visit):

@@ -10,6 +10,7 @@ import torch
 
 from colours import contrast
 from unrolled.evaluation.dynamics import portrait
+from unrolled.figures.ball import plot_clouds, plot_frames_noise
 from unrolled.figures.diagrams import (
     draw_backward,
     draw_elman_jordan,
@@ -29,6 +30,7 @@ from unrolled.figures.plots import (
     plot_squash,
     plot_states,
 )
+from unrolled.figures.shapes_of_problems import draw_shapes
 from unrolled.figures.style import DARK, DASHES, LIGHT, rc, recolour, themed
 from unrolled.layers.recurrent import RNNCell
 
@@ -68,6 +70,13 @@ DRAWINGS = {
         {"a": [[1.0, 2.0]], "b": [[2.0, 1.0]]}, y_label="y", limits=(0.1, 9)
     ),
     "portraits": portraits,
+    "clouds": lambda: plot_clouds(
+        {"a": (torch.zeros(2, 2), torch.ones(5, 2), torch.ones(2))}
+    ),
+    "frames and noise": lambda: plot_frames_noise(
+        {"a": {"0.1": ([0.2, 0.1], [0.1])}}, frames=(1, 2), names={"a": "b"}, floor=0.01
+    ),
+    "shapes of problems": draw_shapes,
     "courses": lambda: plot_courses([0, 25], [[1, 2], [1, 4]]),
 }
 

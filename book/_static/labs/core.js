@@ -35,6 +35,19 @@
     return e.map((e_i) => e_i / sum);
   };
 
+  /** Numbers in half precision, packed in base 64 with the low byte first. */
+  function halves(text) {
+    const bytes = atob(text);
+    return Float64Array.from({ length: bytes.length / 2 }, (_, i) => {
+      const bits = bytes.charCodeAt(2 * i) | (bytes.charCodeAt(2 * i + 1) << 8);
+      const sign = bits & 0x8000 ? -1 : 1;
+      const [exponent, fraction] = [(bits >> 10) & 0x1f, bits & 0x3ff];
+      if (exponent === 0) return sign * fraction * 2 ** -24;
+      if (exponent === 31) return fraction ? NaN : sign * Infinity;
+      return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+    });
+  }
+
   /** A number with fixed decimals, a true minus sign, and no minus zero. */
   function fmt(x, digits = 2) {
     const text = x.toFixed(digits);
@@ -237,7 +250,7 @@
     'fill-opacity': Math.min(1, Math.abs(v)).toFixed(3),
   });
 
-  Lab.tools = { matvec, add, tanh: Math.tanh, sigmoid, softmax, fmt, uid, el, svg, sym,
+  Lab.tools = { matvec, add, tanh: Math.tanh, sigmoid, softmax, halves, fmt, uid, el, svg, sym,
     svgSym, slider, button, select, checkbox, radios, liveRegion, stepper, table,
     signedFill, stillness };
 

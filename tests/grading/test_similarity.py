@@ -14,8 +14,11 @@ from unrolled.grading.course.records import Course, Record
 from unrolled.grading.course.similarity import Pair, many, pairs, tokens
 from unrolled.grading.exercise import Exercise
 
-EXERCISES = sorted((Path(__file__).parents[2] / "exercises").glob("[0-9]*.md"))
-FOUR, FIVE = (read_exercise(path) for path in EXERCISES[:2])
+EXERCISES = {
+    path.name[:2]: read_exercise(path)
+    for path in sorted((Path(__file__).parents[2] / "exercises").glob("[0-9]*.md"))
+}
+FOUR, FIVE = EXERCISES["04"], EXERCISES["05"]
 
 LONG = '''
 def unroll(x, W, b):
@@ -101,7 +104,7 @@ def test_code_that_is_not_python_is_compared_all_the_same():
     assert pair.share == 1
 
 
-@pytest.mark.parametrize("exercise", [FOUR, FIVE], ids=["04", "05"])
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
 def test_independent_right_answers_are_not_alike(exercise):
     compared = 0
     for question in exercise.coded():

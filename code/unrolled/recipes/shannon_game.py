@@ -23,7 +23,7 @@ ORDER = 5
 EVERY = 8
 UNITS: list[dict[str, Any]] = [{"order": ORDER}]
 
-#: Shannon's own example and how many guesses each letter took his reader (1951, p. 56).
+#: Shannon's own example and how many guesses each letter took his reader (1951).
 SHANNON = (
     "there is no reverse on a motorcycle a friend of mine found this out "
     "rather dramatically the other day "

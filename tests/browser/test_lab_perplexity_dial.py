@@ -88,3 +88,23 @@ def test_a_slider_leaves_the_preset_and_comes_back(page):
     )
     books.fill("0.125")
     expect(example).to_have_value("mixed")
+
+
+def test_no_number_leaves_its_panel_on_a_phone(open_page, tmp_path):
+    column = {"width": 300, "height": 740}  # what the book leaves of 360
+    blocked = open_page(viewport=column)
+    page = blocked.page
+    page.goto(labs.write_page(tmp_path, NAME))
+    edge = page.evaluate(
+        "document.querySelector('.lab-worked').getBoundingClientRect().right"
+    )
+    ends = page.evaluate(
+        """[...document.querySelectorAll('.lab-facts dd')].map((dd) => {
+            const range = document.createRange();
+            range.selectNodeContents(dd);
+            return range.getBoundingClientRect().right;
+        })"""
+    )
+    assert len(ends) == 4
+    assert max(ends) <= edge
+    blocked.assert_clean()

@@ -143,6 +143,16 @@ def test_a_whole_sentence_is_scored_as_the_package_does(page):
     assert page.locator('[data-bar="you"]').count() == len(sentence)
 
 
+def test_a_lower_bound_above_the_upper_one_is_not_shown(page):
+    box = page.get_by_role("textbox", name="Type your guess")
+    for letter in "xyzt" + "h":  # four guesses, then one
+        box.press_sequentially(letter)
+    lower, upper = entropy_bounds(torch.tensor([4, 1]), 27)
+    assert lower > upper == 1
+    facts = page.locator(".lab-facts")
+    expect(facts).to_contain_text("at most 1.00; of so few letters a rough guess")
+
+
 def test_shannons_reader_stands_beside_you(page):
     for _ in range(15):
         page.get_by_role("button", name="Show the letter").click()

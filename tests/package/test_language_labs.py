@@ -34,6 +34,15 @@ def test_a_score_is_the_packages():
     assert found["the model's"] == pytest.approx(-log_p.mean().item() / math.log(2))
 
 
+def test_a_lower_bound_above_the_upper_one_is_left_out():
+    ranks = [22, 3]
+    lower, upper = entropy_bounds(torch.tensor(ranks), 27)
+    assert lower > upper
+    found = score(Game(sentence="the", ranks=ranks))
+    assert "yours, at least about" not in found
+    assert found["yours, at most"] == pytest.approx(upper)
+
+
 def test_the_live_game_takes_typed_letters():
     choice, box, shown = live("shannon-game").children
     box.value = "xT"

@@ -215,7 +215,8 @@
           right(game.judged.map((its) => its.rank))}${game.guesses
           ? `, Shannon\u2019s reader ${right(game.guesses.slice(0, n))}` : ''}`],
         ...(own.length ? [['Your bits a letter',
-          `at most ${fmt(mine.upper)}, at least about ${fmt(mine.lower)}${own.length < 40
+          `at most ${fmt(mine.upper)}${mine.lower <= mine.upper // else the shares do not fall
+            ? `, at least about ${fmt(mine.lower)}` : ''}${own.length < 40
             ? '; of so few letters a rough guess' : ''}`]] : []),
         ['The model\u2019s', fmt(mean(series.model))],
       ].flatMap(([name, text]) => [el('dt', {}, name), el('dd', {}, text)]) : []));

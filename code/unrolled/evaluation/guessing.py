@@ -12,9 +12,10 @@ ranks alone, so the bits of a letter are at most those of a rank (Shannon 1951),
         -\sum_{i=1}^{V} q_i \log_2 q_i
 
 The lower bound holds for the best guesser there could be, who always names the most
-probable letter that is left; of anybody else's ranks it is an estimate. Both take the
-shares for the truth: of a hundred letters they are a rough guess. Axes: T letters, V
-vocabulary.
+probable letter that is left, so that the shares fall from rank to rank; of anybody
+else's ranks it is an estimate, and where few letters make the shares rise it may come
+out above the upper bound, and says nothing. Both take the shares for the truth: of a
+hundred letters they are a rough guess. Axes: T letters, V vocabulary.
 """
 
 import torch

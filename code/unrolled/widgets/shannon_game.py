@@ -44,12 +44,15 @@ class Game:
 
 
 def score(game: Game) -> dict[str, float]:
-    """Return bits a letter, of what was found: the reader's bounds and the model's."""
+    """Return bits a letter, of what was found: the reader's bounds and the model's.
+
+    A lower bound above the upper one says nothing, and is left out.
+    """
     found = letter_ids(game.sentence[: len(game.ranks)])
     lower, upper = entropy_bounds(torch.tensor(game.ranks), len(LETTERS))
     model = game_model()
-    return {
-        "yours, at least about": lower,
+    least = {"yours, at least about": lower} if lower <= upper else {}
+    return least | {
         "yours, at most": upper,
         "the model's": bits_per_token(model.log_probabilities(found)),
         "your first guess right": game.ranks.count(1) / len(game.ranks),

@@ -4,7 +4,13 @@ import pytest
 import torch
 
 from unrolled.data.made.automaton import counting
-from unrolled.evaluation.exposure import begun, own_rows, scheduled_rows, step_errors
+from unrolled.evaluation.exposure import (
+    begun,
+    misled,
+    own_rows,
+    scheduled_rows,
+    step_errors,
+)
 from unrolled.models.rnn_lm import RNNLM, RNNLMConfig
 from unrolled.runtime import generator, seed_all
 
@@ -55,3 +61,14 @@ def test_scheduled_rows_go_from_the_text_to_the_models_own(model):
     everything = scheduled_rows(model, LANGUAGE, rows, 1.0, generator=generator(1))
     assert everything.max() < V
     assert (everything != rows).float().mean().item() > 0.75
+
+
+def test_misled_where_two_letters_show_another_key():
+    tokens = LANGUAGE.tokens
+    #                                  a slip: b to g
+    rows = torch.tensor([[tokens.index(token) for token in "abghaBceCfac"]])
+    wrong, shown = misled(LANGUAGE, rows)
+    # before g, h, a, …: what the two letters before have shown, and where they mislead
+    assert wrong.tolist() == [[False] * 3 + [True] + [False] * 8]
+    assert tokens[shown[0, 3]] == "d"  # b, g, and five on
+    assert [tokens[token] for token in shown[0, [2, 4, 5]]] == ["c", "a", "b"]

@@ -11,6 +11,7 @@ of the language, begins a row. Axes: B rows, T tokens, V vocabulary.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from unrolled.data.made.automaton import Automaton
@@ -35,6 +36,20 @@ def step_errors(model: RNNLM, language: Automaton, ids: Tensor) -> Tensor:
     log_q = logits.log_softmax(dim=-1)[..., : len(language.tokens)]
     p = language.next_token(ids[:, :-1])
     return (p * (p.log() - log_q)).sum(dim=-1)
+
+
+def misled(language: Automaton, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where (B, T) the last two letters of the counting language mislead.
+
+    They do if the step from one to the other is not that of the key. With it comes the
+    letter (B, T) to which that step leads on, whether it misleads or not.
+    """
+    n = sum(token.islower() for token in language.tokens)
+    before, last = ids[:, :-2], ids[:, 1:-1]
+    shown = (2 * last - before) % n
+    right = language.next_token(ids[:, :-1])[:, 2:].argmax(dim=-1)
+    wrong = (before < n) & (last < n) & (shown != right)
+    return F.pad(wrong, (2, 0)), F.pad(shown, (2, 0))  # no two letters at the start
 
 
 def own_rows(

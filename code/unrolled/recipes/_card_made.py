@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from unrolled.data.made.automaton import counting
 from unrolled.data.made.ball import balls
 from unrolled.data.made.flip_flop import flip_flop
 from unrolled.data.made.proteins import LETTERS, family
@@ -39,6 +40,13 @@ def measure_recall() -> dict[str, Any]:
     batch = recall(1, 8, generator=generator(0))
     inputs = _numbers(batch.x[0].argmax(dim=1))
     return card(text(f"inputs  {inputs}", f"answer  {_numbers(batch.y)}"))
+
+
+def measure_automaton() -> dict[str, Any]:
+    """Write two rows of the counting language."""
+    language = counting()
+    rows = language.write(2, 40, generator=generator(2)).tolist()
+    return card(text(*("".join(language.tokens[i] for i in row) for row in rows)))
 
 
 def _rule(name: str, pair: SymbolPair) -> tuple[str, str]:

@@ -31,6 +31,7 @@ MEASURES: dict[str, Callable[[], dict[str, Any]]] = {
     "flip_flop": made.measure_flip_flop,
     "recall": made.measure_recall,
     "symbols": made.measure_symbols,
+    "automaton": made.measure_automaton,
     "agreement": sentences.measure_agreement,
     "kinship": sentences.measure_kinship,
     "numbers": sentences.measure_numbers,

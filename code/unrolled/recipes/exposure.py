@@ -2,7 +2,9 @@
 
 A small Elman network learns the counting language from rows of 40 tokens, by teacher
 forcing or by scheduled sampling. Then its error at every step is measured twice over
-rows of 120 tokens: after prefixes that the language wrote, and after its own.
+rows of 120 tokens: after prefixes that the language wrote, and after its own. So is
+where the error arises: where the last two letters show another key than holds, and
+elsewhere.
 """
 
 from collections.abc import Iterator
@@ -11,9 +13,16 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
-from unrolled.data.made.automaton import Automaton, counting
-from unrolled.evaluation.exposure import begun, own_rows, scheduled_rows, step_errors
+from unrolled.data.made.automaton import counting
+from unrolled.evaluation.exposure import (
+    begun,
+    misled,
+    own_rows,
+    scheduled_rows,
+    step_errors,
+)
 from unrolled.models.rnn_lm import RNNLM, RNNLMConfig
 from unrolled.runtime import generator, seed_all
 
@@ -22,16 +31,23 @@ D, ROWS, STEPS, LONG = 32, 32, 40, 120
 UPDATES = (100, 200, 400, 800, 1600)
 RATE = 3e-3
 TESTED = 1000
-ALL_OWN = 1.0
+# The mean share of own inputs, and whether it rises from none to twice that.
+SHARES = ((0.0, False), (0.25, True), (0.5, False), (1.0, False))
 UNITS: list[dict[str, Any]] = [
-    {"p_own": p_own, "seed": seed}
+    {"p_own": p_own, "rises": rises, "seed": seed}
     for seed in range(3)
-    for p_own in (0.0, 0.25, 0.5, ALL_OWN)
+    for p_own, rises in SHARES
 ]
 
 
-def train(p_own: float, seed: int) -> Iterator[tuple[int, RNNLM]]:
-    """Train one network; yield it after each number of updates of ``UPDATES``."""
+def train(
+    p_own: float, seed: int, *, rises: bool = False
+) -> Iterator[tuple[int, RNNLM]]:
+    """Train one network; yield it after each number of updates of ``UPDATES``.
+
+    Of its inputs ``p_own`` are its own, all the time or, if that ``rises``, on average:
+    none of them at first, twice as many at the end.
+    """
     seed_all(seed)
     draws, v = generator(seed), len(LANGUAGE.tokens)
     model = RNNLM(RNNLMConfig(n_tokens=v + 1, d_model=D, cell="rnn"))
@@ -40,7 +56,8 @@ def train(p_own: float, seed: int) -> Iterator[tuple[int, RNNLM]]:
         ids = LANGUAGE.write(ROWS, STEPS, generator=draws)
         before = ids[:, :-1]
         if p_own:
-            before = scheduled_rows(model, LANGUAGE, before, p_own, generator=draws)
+            share = 2 * p_own * update / UPDATES[-1] if rises else p_own
+            before = scheduled_rows(model, LANGUAGE, before, share, generator=draws)
         logits = model(begun(LANGUAGE, before))
         loss = F.cross_entropy(logits.flatten(0, 1), ids.flatten())
         optimizer.zero_grad()
@@ -51,15 +68,41 @@ def train(p_own: float, seed: int) -> Iterator[tuple[int, RNNLM]]:
             yield update, model
 
 
-def errors(model: RNNLM, language: Automaton = LANGUAGE) -> dict[str, list[float]]:
-    """Return the mean error at each of ``LONG`` steps, after right and own prefixes."""
-    right = language.write(TESTED, LONG, generator=generator(10_000))
-    own = own_rows(model, language, TESTED, LONG, generator=generator(10_001))
-    rows = {"right": right, "own": own}
+def prefixes(model: RNNLM) -> dict[str, Tensor]:
+    """Return rows of ``LONG`` tokens: right ones, and those of the model itself."""
     return {
-        name: [round(e, 5) for e in step_errors(model, language, ids).mean(0).tolist()]
-        for name, ids in rows.items()
+        "right": LANGUAGE.write(TESTED, LONG, generator=generator(10_000)),
+        "own": own_rows(model, LANGUAGE, TESTED, LONG, generator=generator(10_001)),
     }
+
+
+def errors(model: RNNLM) -> dict[str, list[float]]:
+    """Return the mean error at each of ``LONG`` steps, after right and own prefixes."""
+    return {
+        name: [round(e, 5) for e in step_errors(model, LANGUAGE, ids).mean(0).tolist()]
+        for name, ids in prefixes(model).items()
+    }
+
+
+@torch.no_grad()
+def causes(model: RNNLM) -> dict[str, dict[str, float]]:
+    """Return where the error arises, after right and own prefixes.
+
+    ``misled`` is the share of steps at which the last two letters show another key than
+    holds, and ``followed`` that of them at which the model's likeliest token is the one
+    that they show.
+    """
+    found = {}
+    for name, ids in prefixes(model).items():
+        (wrong, shown), each = misled(LANGUAGE, ids), step_errors(model, LANGUAGE, ids)
+        said = model(begun(LANGUAGE, ids[:, :-1])).argmax(dim=-1)
+        found[name] = {
+            "misled": wrong.float().mean().item(),
+            "error there": each[wrong].mean().item(),
+            "error elsewhere": each[~wrong].mean().item(),
+            "followed": (said == shown)[wrong].float().mean().item(),
+        }
+    return found
 
 
 def marginal_gap(model: RNNLM) -> float:
@@ -78,11 +121,19 @@ def marginal_gap(model: RNNLM) -> float:
 
 
 def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Train one network; measure it on its way, and against the marginal at its end."""
+    """Train one network; measure its errors at its end, by teacher forcing on its way.
+
+    At its end they are measured by where they arise, and against the marginal, too.
+    """
     life = []
-    for update, model in train(unit["p_own"], unit["seed"]):
-        life.append({"update": update, **errors(model)})
-    return {"life": life, "from the marginal": marginal_gap(model)}
+    for update, model in train(unit["p_own"], unit["seed"], rises=unit["rises"]):
+        if unit["p_own"] == 0 or update == UPDATES[-1]:
+            life.append({"update": update, **errors(model)})
+    return {
+        "life": life,
+        "causes": causes(model),
+        "from the marginal": marginal_gap(model),
+    }
 
 
 def at_end(units: list[dict[str, Any]], p_own: float, prefixes: str) -> list[float]:

@@ -4,7 +4,7 @@ A probabilistic deterministic automaton: in state s it writes token w with proba
 ``emit[s, w]`` and goes to state ``move[s, w]``. The state follows from what was
 written, so :math:`p(w_{t+1} \mid w_{1:t})` can be looked up, also after a prefix that
 the automaton would hardly ever write itself: all that is needed is that no token is
-impossible. Axes: B rows, T tokens, V vocabulary; N states.
+impossible. Axes: B rows, T tokens, V vocabulary, D states: how many there are.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class Automaton:
 
     Attributes:
         tokens: the tokens by name.
-        emit: the probability of each token in each state, (N, V), none of them zero.
-        move: the state after each token in each state, (N, V).
+        emit: the probability of each token in each state, (D, V), none of them zero.
+        move: the state after each token in each state, (D, V).
     """
 
     tokens: tuple[str, ...]
@@ -30,8 +30,8 @@ class Automaton:
     move: Tensor
 
     def __post_init__(self) -> None:
-        check_shape("emit", self.emit, "N V", V=len(self.tokens))
-        check_shape("move", self.move, "N V", N=len(self.emit), V=len(self.tokens))
+        check_shape("emit", self.emit, "D V", V=len(self.tokens))
+        check_shape("move", self.move, "D V", D=len(self.emit), V=len(self.tokens))
         total = self.emit.sum(dim=1)
         if self.emit.min() <= 0 or (total - 1).abs().max() > 1e-6:
             raise ValueError(

@@ -22,7 +22,12 @@ from unrolled_book import notebooks
 SOURCES = chapters.sources()
 Notebook = dict[str, Any]
 
+PRIMER = "00-primer"  # the one chapter without exercises: its quiz has the questions
+
 every_chapter = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+every_graded_chapter = pytest.mark.parametrize(
+    "source", [s for s in SOURCES if s.stem != PRIMER], ids=lambda path: path.stem
+)
 
 
 def words(source: Path) -> str:
@@ -147,7 +152,7 @@ def test_the_reader_predicts_before_running(source):
     assert prediction_faults(words(source)) == []
 
 
-@every_chapter
+@every_graded_chapter
 def test_five_or_six_exercises_have_labels_and_cover_the_objectives(source):
     assert exercise_faults(words(source)) == []
 
@@ -318,9 +323,22 @@ def lab_faults(notebook: Notebook) -> list[str]:
     ]
 
 
-def quiz_faults(notebook: Notebook) -> list[str]:
+def quiz_questions(notebook: Notebook) -> list[Any]:
     soups = [BeautifulSoup(html, "html.parser") for html in html_outputs(notebook)]
-    questions = [q for soup in soups for q in soup.select(".quiz .quiz-question")]
+    return [q for soup in soups for q in soup.select(".quiz .quiz-question")]
+
+
+def primer_faults(text: str, notebook: Notebook) -> list[str]:
+    """Return what the primer lacks, whose objectives are met in the quiz."""
+    faults = ["the primer has exercises"] if exercises(text) else []
+    asked, wanted = len(quiz_questions(notebook)), len(objectives(text))
+    if asked != wanted:
+        faults.append(f"{wanted} objectives, {asked} questions in the quiz")
+    return faults
+
+
+def quiz_faults(notebook: Notebook) -> list[str]:
+    questions = quiz_questions(notebook)
     faults = (
         [] if len(questions) >= 3 else [f"{len(questions)} questions, fewer than 3"]
     )
@@ -359,6 +377,11 @@ def test_a_chapter_has_a_lab(source):
 @every_chapter
 def test_a_chapter_has_a_quiz_with_every_answer_explained(source):
     assert quiz_faults(stored(source)) == []
+
+
+def test_the_primer_has_a_question_in_the_quiz_for_every_objective():
+    source = chapters.CHAPTERS / f"{PRIMER}.md"
+    assert primer_faults(words(source), stored(source)) == []
 
 
 @every_chapter
@@ -580,6 +603,15 @@ def test_an_unexplained_answer_is_found():
     found = quiz_faults(book(cell("1", shows({"text/html": html}))))
     assert "'no' is not explained: Q?" in found
     assert "not one right answer: Q?" in found
+
+
+def test_a_primer_with_exercises_or_without_questions_is_found():
+    text = BOX.format("objectives", GOALS) + FIVE
+    found = primer_faults(text, book(cell()))
+    assert found == [
+        "the primer has exercises",
+        "3 objectives, 0 questions in the quiz",
+    ]
 
 
 def test_an_id_used_twice_is_found():

@@ -123,7 +123,7 @@ def test_every_example_says_what_becomes_of_it(page):
         page.get_by_role("combobox", name="Example").select_option(label=text)
         run = roll_numbers(setting)
         expect(page.locator(".lab-says")).to_have_text(verdict(run))
-        where = f"Step {len(run.points)} of {len(run.points)}"
+        where = f"Point {len(run.points)} of {len(run.points)}"
         expect(page.locator(".lab-where")).to_have_text(where)
         method = page.get_by_role("combobox", name="Method")
         expect(method).to_have_value(setting["method"])
@@ -169,13 +169,13 @@ def test_a_start_outside_a_smaller_surface_is_moved_in(page):
 
 
 def test_the_keys_step_along_the_path(page):
-    page.get_by_role("button", name="Next step").focus()
+    page.get_by_role("button", name="Next point").focus()
     page.keyboard.press("Home")
-    expect(page.locator(".lab-where")).to_have_text(f"Step 1 of {STEPS + 1}")
+    expect(page.locator(".lab-where")).to_have_text(f"Point 1 of {STEPS + 1}")
     page.keyboard.press("ArrowRight")
     second = roll_numbers(PRESETS["Too careful"]).points[1].tolist()
     spot = page.locator(".lab-worked .lab-note")
-    expect(spot).to_contain_text(f"After step 1: weights −{abs(second[0]):.3f} and")
+    expect(spot).to_contain_text(f"After 1 step: weights −{abs(second[0]):.3f} and")
     expect(page.locator("[data-path]")).to_have_attribute(
         "points", re.compile(r"^\S+ \S+$")
     )

@@ -96,7 +96,7 @@
   }
 
   /** Lines of equal loss, as SVG paths in the unit square: marching over n × n squares. */
-  function contours({ loss, corner, side }, n = 56, count = 11) {
+  function contours({ loss, corner, side }, n = 96, count = 11) {
     const at = (i, j) => loss([corner[0] + (side * i) / n, corner[1] + (side * j) / n]);
     const grid = Array.from({ length: n + 1 }, (_, i) =>
       Array.from({ length: n + 1 }, (__, j) => at(i, j)));
@@ -146,7 +146,9 @@
     const size = Math.abs(v);
     if (size >= 1e-3 && size < 1e4) return fmt(v, size < 10 ? 3 : 1);
     const [head, power] = v.toExponential(1).split('e');
-    return `${head} \u00d7 10^${Number(power)}`.replace(/-/g, '\u2212');
+    const raised = [...String(Number(power))].map((c) => (c === '-' ? '\u207b'
+      : '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[c])).join('');
+    return `${head.replace('-', '\u2212')} \u00d7 10${raised}`;
   }
   const short = (lr) => String(Number(lr.toPrecision(2)));
 
@@ -184,7 +186,7 @@
       w1: make('w1', ['start, ', sym('w', 1)], [-3, 3, PLACE], 2),
       w2: make('w2', ['start, ', sym('w', 2)], [-3, 3, PLACE], 2),
     };
-    const stepper = tools.stepper({ count: STEPS + 1, noun: 'step', wait: 90,
+    const stepper = tools.stepper({ count: STEPS + 1, noun: 'point', wait: 90,
       onStep: () => draw() });
 
     const picture = svg('svg', { role: 'img', viewBox: '-0.012 -0.012 1.024 1.024',
@@ -298,7 +300,7 @@
       picture.replaceChildren(...parts);
       const sentence = verdict(run);
       const [a, b] = run.path[now];
-      const spot = `After step ${now}: weights ${few(a)} and ${few(b)}, loss ${
+      const spot = `After ${now} ${now === 1 ? 'step' : 'steps'}: weights ${few(a)} and ${few(b)}, loss ${
         few(run.losses[now])}.`;
       picture.setAttribute('aria-label', `The surface is ${SURFACES[state.surface].name}; the `
         + `path of ${METHODS[state.method].name} from ${fmt(state.w1)}, ${fmt(state.w2)} with `

@@ -66,15 +66,14 @@ def plot_kernel_matrix(
         two.text(j, i, text, ha="center", va="center", fontsize=11)
     two.set(xlim=(-0.6, n - 0.4), ylim=(n - 0.4, -0.6), xticks=[], yticks=[])
     two.set_aspect("equal")
+    two.spines[:].set_visible(False)
     two.set_title(f"kernel, {n} × {n}", fontsize=10)
     for sign, colour, mark in ((1, theme.series[0], "s"), (-1, theme.series[1], "o")):
         rows, columns = np.nonzero(np.sign(matrix.numpy()) == sign)
         three.plot(columns, rows, mark, color=colour, markersize=1.9, markeredgewidth=0)
     high, wide = matrix.shape
     three.set(xlim=(-1, wide), ylim=(high, -1), xticks=[0, wide - 1])
-    three.set(
-        yticks=[0, high - 1], xlabel="pixel that goes in", ylabel="that comes out"
-    )
+    three.set(yticks=[0, high - 1], xlabel="pixel of the image", ylabel="comes out")
     three.set_title(f"the same as a matrix, {high} × {wide}", fontsize=10)
     three.set_aspect("equal")
     return figure
@@ -153,6 +152,6 @@ def plot_intervals(
         ax.axhline(truth, color=theme.ink, linewidth=1, linestyle="-")
         ax.set_title(f"{title}: {hits.count(False)} of {len(hits)} miss", fontsize=10)
         ax.set(ylim=(truth - 6, truth + 6), xlim=(-1, len(hits)))
-        ax.set_ylabel("difference")
+        ax.set_ylabel("mean of three")
     axes[-1, 0].set_xlabel("one hundred experiments")
     return figure

@@ -7,7 +7,8 @@ gradient for each. Adam and decay act on every weight alone, so that each networ
 where it would have ended if it had been trained by itself. (Dropout draws other zeros
 for it than it would have drawn alone.)
 
-Axes: M networks, N examples of each, B of them in a batch, E inputs.
+Axes: B examples in a batch, E inputs. And two that only this module has: M networks,
+and N examples of each.
 """
 
 from collections.abc import Iterator, Sequence

@@ -85,3 +85,20 @@ def test_too_few_frames_are_told_how_many_it_takes():
         fit_weights(2, degree=2)
     with pytest.raises(ValueError, match="seen"):
         extrapolate(torch.zeros(3, 2))
+
+
+@pytest.mark.parametrize("ahead", [1, 4, 16])
+@pytest.mark.parametrize("n_frames", [2, 4, 8])
+def test_further_ahead_a_line_goes_on_and_its_error_has_its_formula(n_frames, ahead):
+    times = torch.cat([torch.arange(n_frames), torch.tensor([n_frames - 1 + ahead])])
+    line = torch.tensor([[0.3, -0.2]]) + times[:, None] * torch.tensor([[0.1, 0.05]])
+    found = extrapolate(line[None, :-1].double(), ahead=ahead)
+    torch.testing.assert_close(found, line[None, -1].double(), rtol=1e-5, atol=1e-6)
+    middle, spread = (n_frames - 1) / 2, n_frames * (n_frames**2 - 1) / 12
+    formula = math.sqrt(2 * (1 / n_frames + (middle + ahead) ** 2 / spread))
+    assert fit_error(n_frames, 1.0, ahead=ahead) == pytest.approx(formula)
+
+
+def test_a_frame_that_is_not_ahead_is_refused():
+    with pytest.raises(ValueError, match="ahead=0"):
+        fit_weights(3, ahead=0)

@@ -10,7 +10,7 @@ import torch
 
 from colours import contrast
 from unrolled.evaluation.dynamics import portrait
-from unrolled.figures.ball import plot_clouds, plot_frames_noise
+from unrolled.figures.ball import plot_ahead, plot_clouds, plot_frames_noise
 from unrolled.figures.diagrams import (
     draw_backward,
     draw_elman_jordan,
@@ -76,6 +76,7 @@ DRAWINGS = {
     "frames and noise": lambda: plot_frames_noise(
         {"a": {"0.1": ([0.2, 0.1], [0.1])}}, frames=(1, 2), names={"a": "b"}, floor=0.01
     ),
+    "ahead": lambda: plot_ahead({"a": {"b": [0.1, 0.2]}}, frames=(1, 2)),
     "shapes of problems": draw_shapes,
     "courses": lambda: plot_courses([0, 25], [[1, 2], [1, 4]]),
 }

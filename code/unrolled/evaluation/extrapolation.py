@@ -2,9 +2,10 @@ r"""Where it goes next: the best answers there are for a ball that flies straigh
 
 A ball is seen at ``n_frames`` instants, ``interval`` apart, each coordinate with noise
 of a known standard deviation. Two answers need no training. **Least squares** lays the
-best line (or parabola) through the frames and reads it one frame on. **Bayes** knows
-besides how fast balls are thrown: no function of the frames has a smaller mean squared
-error, if a ball may be anywhere. Axes: B flights, T frames, and x and y in the last.
+best line (or parabola) through the frames and reads it on, one frame or more. **Bayes**
+knows besides how fast balls are thrown: no function of the frames has a smaller mean
+squared error, if a ball may be anywhere. Axes: B flights, T frames, and x and y in the
+last.
 """
 
 import math
@@ -17,37 +18,40 @@ from unrolled.shapes import at_least, check_shape
 POINTS = 201  # of the speeds that are averaged over
 
 
-def fit_weights(n_frames: int, *, degree: int = 1) -> Tensor:
-    r"""Return the weight (T,) of each frame in the next one, by least squares.
+def fit_weights(n_frames: int, *, degree: int = 1, ahead: int = 1) -> Tensor:
+    r"""Return the weight (T,) of each frame in one further on, by least squares.
 
     With :math:`\mathbf{A}` of rows :math:`(1, t, \dots, t^{d})` they are
-    :math:`\mathbf{a}_{T+1} (\mathbf{A}^\top \mathbf{A})^{-1} \mathbf{A}^\top`. They sum
-    to one. A line through two frames has the weights -1 and 2.
+    :math:`\mathbf{a}_{T+k} (\mathbf{A}^\top \mathbf{A})^{-1} \mathbf{A}^\top`, k frames
+    ``ahead``. They sum to one. A line through two frames has the weights -1 and 2.
     """
     at_least(0, degree=degree)
+    at_least(1, ahead=ahead)
     if n_frames <= degree:
         raise ValueError(
             f"{n_frames=} leave a curve of {degree=} undetermined: it needs "
             f"{degree + 1} or more"
         )
-    times = torch.arange(1 - n_frames, 2, dtype=torch.float64)  # the next frame is 1
+    times = torch.arange(1 - n_frames, 2, dtype=torch.float64)  # the last frame is 0
+    times[-1] = ahead
     powers = times[:, None] ** torch.arange(degree + 1)
     return powers[-1] @ torch.linalg.pinv(powers[:-1])
 
 
-def extrapolate(seen: Tensor, *, degree: int = 1) -> Tensor:
-    """Return the next position (B, 2) by least squares on ``seen`` (B, T, 2)."""
+def extrapolate(seen: Tensor, *, degree: int = 1, ahead: int = 1) -> Tensor:
+    """Return a position (B, 2) to come, by least squares on ``seen`` (B, T, 2)."""
     check_shape("seen", seen, "B T two", two=2)
-    weights = fit_weights(seen.shape[1], degree=degree)
+    weights = fit_weights(seen.shape[1], degree=degree, ahead=ahead)
     return torch.einsum("t,btc->bc", weights.to(seen), seen)
 
 
-def fit_error(n_frames: int, noise: float, *, degree: int = 1) -> float:
+def fit_error(n_frames: int, noise: float, *, degree: int = 1, ahead: int = 1) -> float:
     """Return the root mean squared distance of :func:`extrapolate` from the truth.
 
-    It holds for a path that is a curve of this degree; it comes from noise alone.
+    It holds for a path that is a curve of this degree; it comes from noise alone. For
+    a line it is :eq:`seq-ahead-error`.
     """
-    weights = fit_weights(n_frames, degree=degree)
+    weights = fit_weights(n_frames, degree=degree, ahead=ahead)
     return noise * math.sqrt(2 * float(weights.square().sum()))
 
 

@@ -77,6 +77,34 @@ def plot_frames_noise(
     return figure
 
 
+@themed
+def plot_ahead(
+    theme: Theme,
+    panels: Mapping[str, Mapping[str, Sequence[float]]],
+    *,
+    frames: Sequence[int],
+) -> Figure:
+    """Draw the error over how many frames ahead: a panel a world, a line a guess."""
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(WIDTH, 3.5), sharey=True, layout="constrained",
+        squeeze=False,
+    )  # fmt: skip
+    named = {}
+    for ax, (world, curves) in zip(axes[0], panels.items(), strict=True):
+        for i, (name, errors) in enumerate(curves.items()):
+            named[name] = ax.plot(
+                frames, errors, color=theme.series[i], linestyle=DASHES[i], lw=1.6,
+                marker=MARKS[i], markersize=3.5,
+            )[0]  # fmt: skip
+        ax.set(title=world, xlabel="frames ahead", yscale="log", xticks=frames[::5])
+    axes[0, 0].set_ylabel("off by, in sides of the box")
+    figure.legend(
+        list(named.values()), list(named), loc="outside upper center", ncols=2,
+        fontsize=9.5,
+    )  # fmt: skip
+    return figure
+
+
 def _above(values: Sequence[float], floor: float) -> list[float]:
     return [max(value, floor) for value in values]
 

@@ -69,11 +69,11 @@ def plot_orders(
     ax.set(xlabel="order n", ylabel="bits per byte, held out", title="n-grams")
     for j, (states, seeds) in enumerate(hidden.items()):
         right.plot(
-            [states] * len(seeds), seeds, "D", markersize=5, color=theme.series[3],
+            [states] * len(seeds), seeds, "D", markersize=5, color=theme.series[4],
             markerfacecolor="none", label=None if j else "one seed each",
         )  # fmt: skip
     means = [float(np.mean(seeds)) for seeds in hidden.values()]
-    right.plot(list(hidden), means, "-", color=theme.series[3], linewidth=1)
+    right.plot(list(hidden), means, "-", color=theme.series[4], linewidth=1)
     first = next(iter(curves.values()))
     for order, name in ((1, "unigram"), (2, "bigram")):
         right.axhline(first[order], color=theme.muted, linewidth=0.8, linestyle="-")

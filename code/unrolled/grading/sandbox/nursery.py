@@ -21,6 +21,7 @@ from unrolled.grading import forbid
 from unrolled.grading.sandbox import walls
 from unrolled.grading.sandbox.limits import Limits
 from unrolled.grading.sandbox.pages import gather_pages
+from unrolled.grading.sandbox.worker import Worker
 
 FIRST_UID = 61_184  # a range that no distribution gives to people or services
 _UIDS = 256
@@ -93,7 +94,7 @@ def _settle() -> None:
 
 def _import(modules: set[str]) -> None:
     """Import what the course's own code imports, if it is new to us."""
-    new = modules - sys.modules.keys()
+    new = {name for name in modules if name not in sys.modules}
     for name in sorted(new):
         try:
             importlib.import_module(name)
@@ -141,8 +142,6 @@ def _live(
     tier: str, line: int, uid: int, home: Path | None, limits: Limits
 ) -> NoReturn:
     """Be a worker: put up the walls, say so, and do what is asked until the end."""
-    from unrolled.grading.sandbox.worker import Worker
-
     try:
         used = walls.address_space()
         walls.die_first()

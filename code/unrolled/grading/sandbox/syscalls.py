@@ -12,6 +12,8 @@ import errno
 import os
 import platform
 import struct
+from functools import cache
+from typing import Any
 
 _REFUSED = {  # name: its number on x86_64 and on aarch64; None where there is none
     "fork": (57, None), "vfork": (58, None), "execve": (59, 221),
@@ -71,16 +73,26 @@ def _program() -> bytes:
     return b"".join(struct.pack("HBBI", *step) for step in steps)
 
 
+@cache
+def prepare_filter() -> tuple[Any, Any]:
+    """Return the filter where the kernel will read it, its head and its steps.
+
+    It is the same for all: what forks workers prepares it once, for each of them.
+    """
+    steps = ctypes.create_string_buffer(program := _program(), len(program))
+    head = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(steps))
+    return ctypes.c_char_p(head), steps
+
+
 def refuse_calls() -> None:
     """Put the filter on this process and all it may become; there is no way back."""
     if not known_machine():
         raise OSError(f"no filter of system calls for {platform.machine()}")
-    code = ctypes.create_string_buffer(program := _program(), len(program))
-    head = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
+    head, _ = prepare_filter()
     control = ctypes.CDLL(None, use_errno=True).prctl
     long = ctypes.c_ulong
     if control(_NO_NEW_PRIVILEGES, long(1), long(0), long(0), long(0)):
         raise OSError(ctypes.get_errno(), "no_new_privs was refused")
-    if control(_SET_FILTER, long(2), ctypes.c_char_p(head), long(0), long(0)):
+    if control(_SET_FILTER, long(2), head, long(0), long(0)):
         code_ = ctypes.get_errno()
         raise OSError(code_, f"the filter was refused: {os.strerror(code_)}")

@@ -15,20 +15,31 @@ import sys
 from pathlib import Path
 
 from unrolled.grading.sandbox.limits import Limits
-from unrolled.grading.sandbox.syscalls import known_machine, refuse_calls
+from unrolled.grading.sandbox.syscalls import (
+    known_machine,
+    prepare_filter,
+    refuse_calls,
+)
 
 SCRATCH = Path("/tmp")  # within the sandbox: each worker mounts its own there
 _MOUNTS, _HOST, _IPC, _PIDS, _NET = 0x20000, 0x4000000, 0x8000000, 0x20000000, 1 << 30
 _PRIVATE, _READ_ONLY, _PLAIN = 0x44000, 1, 2 | 4 | 8  # no set-uid, device or program
 _DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR = 4, 24, 47, 4
+_LIBRARY = ctypes.CDLL(None, use_errno=True)  # C's
 
 
 def _call(name: str, *arguments: object) -> None:
     """Make a call of the C library, and raise ``OSError`` if it is refused."""
-    library = ctypes.CDLL(None, use_errno=True)
-    if getattr(library, name)(*arguments) != 0:
+    if getattr(_LIBRARY, name)(*arguments) != 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{name}: {os.strerror(code)}")
+
+
+def prepare() -> None:
+    """Do once, for all workers, what is the same for each."""
+    address_space()
+    if known_machine():
+        prepare_filter()
 
 
 def own_world() -> None:
@@ -100,7 +111,7 @@ def sweep(uid: int, home: Path) -> None:
 
 def drop_capabilities() -> None:
     """Give up every capability, for good."""
-    control, long = ctypes.CDLL(None, use_errno=True).prctl, ctypes.c_ulong
+    control, long = _LIBRARY.prctl, ctypes.c_ulong
     for number in range(64):  # the last one differs between kernels: try them all
         control(_DROP_BOUND, long(number), long(0), long(0), long(0))
     _call("prctl", _AMBIENT, long(_CLEAR), long(0), long(0), long(0))

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -31,6 +31,18 @@ TEXT_BYTES = 4 << 20
 HEAD = struct.Struct("!II")
 _DIMS = 16
 Resolve = Callable[[Reference, dict[str, Any]], Any]  # finds what a reference means
+
+
+class Carrier(Protocol):
+    """What carries frames: a socket, or what stands in for one."""
+
+    def recv(self, size: int, /) -> bytes:
+        """Return the next bytes, at most as many; none if the other side has gone."""
+        ...
+
+    def sendall(self, data: bytes, /) -> None:
+        """Send all of some bytes."""
+        ...
 
 
 def frame(head: Mapping[str, object], packed: Packed) -> bytes:

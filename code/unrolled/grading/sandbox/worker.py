@@ -9,7 +9,6 @@ import builtins
 import gc
 import linecache
 import random
-import socket
 import sys
 from types import ModuleType
 from typing import Any
@@ -32,9 +31,9 @@ from unrolled.grading.sandbox.things import (
 
 
 class Worker:
-    """One answer's process, at the end of one socket."""
+    """One answer's process, at the end of one line."""
 
-    def __init__(self, line: socket.socket) -> None:
+    def __init__(self, line: wire.Carrier) -> None:
         self.line = line
         self.module = ModuleType("__main__")
         self.objects: list[object] = [self.module]

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from tqdm.auto import tqdm
 
-from unrolled.cli.grade_selftest import TIERS, UNGRADED
+from unrolled.cli.grade_selftest import UNGRADED
 from unrolled.grading.authoring.source import read_exercise
 from unrolled.grading.course.graders import Job
 from unrolled.grading.course.grading import grade_pile, share
@@ -25,6 +25,7 @@ from unrolled.grading.course.secrets import (
 from unrolled.grading.exercise import Exercise
 from unrolled.grading.notebooks.ticks import printable
 from unrolled.grading.sandbox.house import SandboxError
+from unrolled.grading.sandbox.rooms import TIERS
 
 
 def _say(text: str, *, err: bool = False) -> None:

@@ -4,15 +4,10 @@ import typer
 
 from unrolled.grading.sandbox.breaches import NOT_PROMISED, attacks
 from unrolled.grading.sandbox.house import Sandbox, SandboxError
+from unrolled.grading.sandbox.rooms import TIERS
 
 #: The exit code if something could not be graded: a fault of the machine.
 UNGRADED = 3
-TIERS = {
-    "A": "bubblewrap: isolated",
-    "B": "namespaces by unshare: isolated",
-    "C": "a second user: the machine's processes can be seen",
-    "D": "NOT ISOLATED: limits only",
-}
 
 
 def selftest() -> int:

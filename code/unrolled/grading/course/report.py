@@ -8,16 +8,10 @@ from unrolled.grading.course.pages import heading, render
 from unrolled.grading.course.records import Course, Record
 from unrolled.grading.course.similarity import ALIKE, Pair, many, pairs
 from unrolled.grading.exercise import Question
+from unrolled.grading.sandbox.rooms import TIERS
 
 #: How many pairs of students are shown; in an honest class there are few.
 MOST_PAIRS = 100
-
-TIERS = {
-    "A": "bubblewrap: own namespaces, a read-only system, no network",
-    "B": "own namespaces and limits, without bubblewrap",
-    "C": "a second user and limits, inside a container",
-    "D": "limits and time-outs only: answers were not isolated",
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

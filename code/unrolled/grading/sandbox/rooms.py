@@ -19,6 +19,13 @@ from pathlib import Path
 import unrolled
 from unrolled.grading.sandbox.nursery import FIRST_UID
 
+#: What a tier is, in words for those who teach.
+TIERS = {
+    "A": "bubblewrap: isolated",
+    "B": "namespaces without bubblewrap: isolated",
+    "C": "a second user and limits: the machine's processes can be seen",
+    "D": "limits and time-outs only: answers were not isolated",
+}
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/tmp",

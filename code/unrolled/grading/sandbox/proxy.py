@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from unrolled.grading.sandbox.things import leaves_of
 from unrolled.grading.sandbox.wire import Message
 
 OPEN = {"__name__", "__doc__"}  # of the names that Python keeps for itself
@@ -56,7 +57,7 @@ class Remote:
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call it there; gradients flow through what comes back."""
-        leaves = [x for x in _tensors((args, kwargs)) if x.requires_grad]
+        leaves = [x for x in leaves_of((args, kwargs)) if x.requires_grad]
         head = {"op": "call", "number": self._number, "grad": torch.is_grad_enabled()}
         reply = self._link.ask(head, (args, kwargs))
         if not reply.graphs or not torch.is_grad_enabled():
@@ -91,10 +92,6 @@ class Remote:
     __bool__ = __float__ = __int__ = __index__ = __contains__ = _refuse
     # what cannot be compared has no hash; object's stub says that all things have one
     __hash__ = None  # type: ignore[assignment]
-
-
-def _tensors(value: object) -> list[Tensor]:
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, Tensor)]
 
 
 def _replaced(value: Any, old: list[Tensor], new: tuple[Tensor, ...]) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_flatten
 
 from unrolled.grading.forbid import ForbiddenName
 
@@ -19,9 +20,7 @@ _BACKWARD = torch.autograd.backward  # kept: a question may forbid it to the ans
 
 def leaves_of(value: Any) -> list[Tensor]:
     """Return the tensors in a value."""
-    return [
-        x for x in torch.utils._pytree.tree_flatten(value)[0] if isinstance(x, Tensor)
-    ]
+    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, Tensor)]
 
 
 def gradients(

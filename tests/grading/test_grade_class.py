@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import time
 from dataclasses import replace
 
 import pytest
@@ -73,6 +74,9 @@ def log(monkeypatch, tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         if "fault" in code:
             raise ZeroDivisionError("LEAK")
+        if "hang" in code:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            time.sleep(1_000)
         status = "ungraded" if "busy" in code else "passed"
         tests = [*of.questions["q1"].visible, *of.questions["q1"].hidden]
         found = tuple(of_test(test, status, f"{len(code)}") for test in tests)
@@ -261,6 +265,21 @@ def test_faults_cost_nobody_else_and_are_tried_again(log, submissions, tmp_path)
     assert len(stored(out)) == len(ANSWERS)
     run(submissions, out)
     assert len(log()) == 6
+
+
+def test_a_grader_that_hangs_stops_nobody(log, submissions, tmp_path, monkeypatch):
+    job = job_of(submissions, tmp_path / "out")
+    assert graders.longest(job) == 3 * QUICK.wall  # two tests, and one for good measure
+    monkeypatch.setattr(grading, "longest", lambda job: 2.0)
+    monkeypatch.setattr(grading, "_LOOK", 0.1)
+    monkeypatch.setattr(grading, "_PATIENCE", 0.1)
+    hand_in(submissions / "a.ipynb", notebook({"q1": "hang = 1"}))
+    course = run(submissions, tmp_path / "out", jobs=2)
+    open_ = {one.student: one for one in course.records if not one.complete}
+    assert set(open_) == {"a"}
+    assert "the grader hung" in open_["a"].outcomes[0].note
+    assert [code.strip() for code in log()].count("hang = 1") == 2
+    assert len(stored(tmp_path / "out")) == len(ANSWERS)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 9])

@@ -52,12 +52,26 @@ class Job:
 def ungraded(job: Job, index: int, tier: str, why: str) -> Record:
     """Return the record of a submission that nobody could grade."""
     note = f"{WORDS['ungraded']} ({why})"
+    outcomes = tuple(of_test(one, "ungraded", note) for one in _judges(job.exercise))
+    return record_of(job.submissions[index], job.exercise, outcomes, tier)
+
+
+def longest(job: Job) -> float:
+    """Return the seconds after which a grader hangs in code of our own.
+
+    No answer can take as long: its CPU seconds and its idle ones are counted, and are
+    far fewer than those of the backstop, of which there is one for each test here.
+    """
+    return job.limits.wall * (1 + len(_judges(job.exercise)))
+
+
+def _judges(exercise: Exercise) -> list[Test | Specimen]:
+    """Return all that gives an outcome, in the order of the exercise."""
     judges: list[Test | Specimen] = []
-    for question in job.exercise.coded():
+    for question in exercise.coded():
         judges += [*question.good, *question.planted]
         judges += [*question.visible, *question.hidden]
-    outcomes = tuple(of_test(one, "ungraded", note) for one in judges)
-    return record_of(job.submissions[index], job.exercise, outcomes, tier)
+    return judges
 
 
 def serve(

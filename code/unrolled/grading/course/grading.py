@@ -1,19 +1,21 @@
 """Grade a class: a few graders at once, each a process with a sandbox of its own.
 
 Submissions are independent, so nothing depends on how many graders there are or in
-which order they finish. A grader that comes to an end leaves the submission it had
-ungraded; another takes its place. What is ungraded is tried once more at the end.
+which order they finish. A grader that comes to an end, or to none, leaves the
+submission it had ungraded; another takes its place. What is ungraded is tried once more
+at the end.
 """
 
 import contextlib
 import json
 import multiprocessing
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
 from typing import Any
 
-from unrolled.grading.course.graders import Job, serve, ungraded
+from unrolled.grading.course.graders import Job, longest, serve, ungraded
 from unrolled.grading.course.pile import Submission
 from unrolled.grading.course.records import Record
 from unrolled.grading.course.results import ground_of, key_of, read_result
@@ -21,6 +23,7 @@ from unrolled.grading.sandbox.house import SandboxError
 
 _TRIES = 2
 _PATIENCE = 10.0  # seconds for a grader to end by itself
+_LOOK = 5.0  # seconds between two looks at graders that say nothing
 _PROCESSES = multiprocessing.get_context(
     "fork" if "fork" in multiprocessing.get_all_start_methods() else None
 )
@@ -70,10 +73,11 @@ class _Grader:
         self.process.start()
         theirs.close()
         self.index: int | None = None
+        self.since = time.monotonic()
 
     def give(self, index: int) -> None:
         """Give it a submission to grade."""
-        self.index = index
+        self.index, self.since = index, time.monotonic()
         with contextlib.suppress(OSError):  # it is gone: its end will be heard
             self.line.send_bytes(json.dumps(index).encode())
 
@@ -108,9 +112,16 @@ def _graded(
             for grader in graders:
                 if grader.index is None and waiting:
                     grader.give(waiting.popleft())
-            ready = wait([one.line for one in graders if one.index is not None])
-            for grader in [one for one in graders if one.line in ready]:
-                i, said = grader.index, grader.heard()
+            busy = [one for one in graders if one.index is not None]
+            ready = wait([one.line for one in busy], _LOOK)
+            late = time.monotonic() - longest(job)
+            for grader in busy:
+                if grader.line in ready:
+                    i, said = grader.index, grader.heard()
+                elif grader.since < late:
+                    i, said = grader.index, {"refused": "the grader hung"}
+                else:
+                    continue
                 assert i is not None
                 if said is None or "refused" in said:
                     graders.remove(grader)

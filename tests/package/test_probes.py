@@ -1,5 +1,7 @@
 """A read-out in closed form: finds what is there, however faint, and nothing else."""
 
+import random
+
 import numpy as np
 import pytest
 import torch
@@ -20,6 +22,18 @@ def letters(n_rows, *, scale=1.0, seed=0):
 def test_a_trace_is_found_however_faint(scale):
     train, test = letters(300, scale=scale), letters(100, scale=scale, seed=1)
     assert probe_accuracy(*train, *test) == 1.0
+
+
+def test_it_finds_the_same_whatever_was_in_memory_before():
+    train, test = letters(300, scale=1e-6), letters(100, scale=1e-6, seed=1)
+    found, draws = set(), random.Random(0)
+    for _ in range(1000):
+        sizes = [draws.randint(1, 40) for _ in range(50)]
+        leftovers = [torch.full((n,), 2**30, dtype=torch.int32) for n in sizes]
+        leftovers += [torch.full((n,), 1e300, dtype=torch.double) for n in sizes]
+        del leftovers
+        found.add(probe_accuracy(*train, *test))
+    assert found == {1.0}
 
 
 def test_what_is_not_there_is_not_found():

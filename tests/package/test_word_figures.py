@@ -3,7 +3,18 @@
 import re
 
 from unrolled.figures.style import LIGHT
-from unrolled.figures.vectors import plot_by_labels, plot_ranks, plot_steps
+from unrolled.figures.vectors import (
+    plot_by_labels,
+    plot_by_sight,
+    plot_ranks,
+    plot_steps,
+)
+
+
+def test_words_in_sight_are_whole_numbers_and_those_given():
+    drawn = plot_by_sight({"a": {1: 6.0, 2: 5.5, 4: 5.0}}, y_label="bits").light
+    at_foot = re.findall(r'<g id="xtick_\d+">.*?<!-- (\S+) -->', drawn, re.S)
+    assert at_foot == ["1", "2", "4"]
 
 
 def test_ranks_are_drawn_in_the_colour_of_their_place():

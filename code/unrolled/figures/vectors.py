@@ -14,6 +14,23 @@ EDGES = (1, 2, 6, 21, 10**6)  # first; second to fifth; up to twentieth; worse
 
 
 @themed
+def plot_by_sight(
+    theme: Theme, bits: Mapping[str, Mapping[int, float]], *, y_label: str
+) -> Figure:
+    """Draw a line per entry over how many words a model sees, in whole numbers."""
+    figure, ax = plt.subplots(layout="constrained")
+    for label, found in bits.items():
+        ax.plot(
+            list(found), list(found.values()), label=label, marker="o", markersize=5
+        )
+    seen = sorted({n for found in bits.values() for n in found})
+    ax.set_xticks(seen, [str(n) for n in seen])
+    ax.set(xlabel="words in sight", ylabel=y_label)
+    figure.legend(loc="outside upper center", ncols=2)
+    return figure
+
+
+@themed
 def plot_ranks(
     theme: Theme,
     ranks: Mapping[str, Sequence[Sequence[int | None]]],

@@ -36,7 +36,7 @@ GUESSES = tuple(
         "4 1 1 1 1 1 1 11 5 1 1 1 1 1 1 1 1 1 1 1 6 1 1 1 1 1 1 1 1 1 1 1 1 1"
     ).split()
 )
-#: Held-out sentences of the Bible: Proverbs 15:1 and 16:18, Jonah 1:17, John 8:7.
+# Held-out sentences of the Bible: Proverbs 15:1 and 16:18, Jonah 1:17, John 8:7.
 HELD_OUT = {
     "Proverbs": "a soft answer turneth away wrath but grievous words stir up anger ",
     "Proverbs again": "pride goeth before destruction and an haughty spirit before a "

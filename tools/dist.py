@@ -9,14 +9,13 @@ import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
 from unrolled.grading.authoring.source import Exercise, read_exercise
 from unrolled.grading.exports.editions import instructor_files, student_files
 from unrolled.grading.exports.mutation import MutationReport, mutation_report
-from unrolled.grading.notebooks.leaks import Leak, scan
+from unrolled.grading.notebooks.leaks import Leak, read_texts, scan_texts
 from unrolled.grading.sandbox.breaches import choose_sandbox
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -105,6 +104,14 @@ def exercises() -> dict[Path, Exercise]:
     return {source: read_exercise(source) for source in sources}
 
 
+def pack_book() -> Path:
+    """Pack the built book."""
+    built = ROOT / "_build" / "html"
+    files = {str(p.relative_to(built)): p for p in built.rglob("*") if p.is_file()}
+    files["LICENSE"] = ROOT / "LICENSE"
+    return pack("unrolled-book", files, readme=BOOK_README)
+
+
 def pack_student(of: Mapping[Path, Exercise]) -> Path:
     """Pack the student edition: all exercises as notebooks, and the package."""
     files = {**tracked(*STUDENT), **student_files(of.values())}
@@ -112,7 +119,7 @@ def pack_student(of: Mapping[Path, Exercise]) -> Path:
 
 
 def pack_instructor(of: Mapping[Path, Exercise]) -> Path:
-    """Pack the instructor edition; the mutation reports take a minute each."""
+    """Pack the instructor edition; the mutation reports take some time."""
 
     def report(exercise: Exercise) -> MutationReport:
         # the course's own answers: where nothing isolates, they may run all the same
@@ -131,31 +138,31 @@ def leaks(path: Path, of: Mapping[Path, Exercise]) -> Iterator[Leak]:
     The book, its package and other exercises teach what is asked, so a single line of
     an answer may stand there; in what is about the exercise itself none may.
     """
+    texts = read_texts([path])
     for exercise in of.values():
-        others = [one.name for one in of.values() if one.name != exercise.name]
-        with zipfile.ZipFile(path) as archive, TemporaryDirectory() as folder:
-            names = archive.namelist()
-            about = [name for name in names if _about_exercises(name, others)]
-            archive.extractall(folder, about)
-            yield from scan([Path(folder)], exercise)
-        yield from scan([path], exercise, passages=True)
+        others = [one for one in of.values() if one.name != exercise.name]
+        about = [
+            text
+            for text in texts
+            if _about_exercises(text.file.removeprefix(str(path)), others)
+        ]
+        yield from scan_texts(about, exercise)
+        yield from scan_texts(texts, exercise, passages=True)
 
 
-def _about_exercises(name: str, others: list[str]) -> bool:
+def _about_exercises(name: str, others: list[Exercise]) -> bool:
     """Return whether a file tells of exercises, but not of one of these."""
     ours = "exercise" in name and "/code/" not in name
-    return ours and not any(other in name for other in others)
+    theirs = [one.name for one in others] + [f"exercise-{one.number}" for one in others]
+    return ours and not any(other in name for other in theirs)
 
 
 def main() -> None:
     """Pack everything, from the built book and from the files that git knows."""
     DIST.mkdir(exist_ok=True)
-    built = ROOT / "_build" / "html"
-    book = {str(p.relative_to(built)): p for p in built.rglob("*") if p.is_file()}
-    book["LICENSE"] = ROOT / "LICENSE"
     of = exercises()
     packed = [
-        pack("unrolled-book", book, readme=BOOK_README),
+        pack_book(),
         pack("unrolled-notebooks", tracked(*NOTEBOOKS), readme=NOTEBOOKS_README),
         pack_student(of),
     ]

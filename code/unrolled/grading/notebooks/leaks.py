@@ -14,6 +14,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
@@ -42,30 +43,55 @@ class Leak:
         return f"{self.file}: {self.what}: {self.text}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """What can be read in a file; a file may be read in two or three ways."""
+
+    file: str
+    text: str
+
+    @cached_property
+    def words(self) -> set[str]:
+        """Return its words, for a quick look first: a whole book is read."""
+        return set(_WORD.findall(self.text))
+
+    @cached_property
+    def squeezed(self) -> str:
+        """Return it without blanks."""
+        return _squeezed(self.text)
+
+
+def read_texts(files: Iterable[Path]) -> list[Text]:
+    """Return all that can be read in these files.
+
+    Notebooks are read as the text they hold, pages without their markup, zips member by
+    member, folders in full.
+    """
+    return [Text(file=name, text=text) for name, text in _texts(files)]
+
+
 def scan(
     files: Iterable[Path], exercise: Exercise, *, passages: bool = False
 ) -> list[Leak]:
     """Return each secret line of an exercise that is in one of these files.
 
-    Notebooks are read as the text they hold, pages without their markup, zips member by
-    member, folders in full. ``passages`` is for files that teach the same subject.
+    ``passages`` is for files that teach the same subject.
     """
+    return scan_texts(read_texts(files), exercise, passages=passages)
+
+
+def scan_texts(
+    texts: Iterable[Text], exercise: Exercise, *, passages: bool = False
+) -> list[Leak]:
+    """Return the same for texts that were read before, for one exercise of many."""
     secrets = passages_of(exercise) if passages else secrets_of(exercise)
-    needed = {secret: _words(line) for secret, (_, line) in secrets.items()}
-    found: dict[Leak, None] = {}  # a file may be read in two ways
-    for name, text in _texts(files):
-        words = _words(text)  # a quick look first: a whole book is read
-        likely = [secret for secret in secrets if needed[secret] <= words]
-        squeezed = _squeezed(text) if likely else ""
-        for secret in likely:
-            if secret in squeezed:
-                what, line = secrets[secret]
-                found[Leak(file=name, what=what, text=line.strip())] = None
+    needed = {s: set(_WORD.findall(line)) for s, (_, line) in secrets.items()}
+    found: dict[Leak, None] = {}
+    for text in texts:
+        for secret, (what, line) in secrets.items():
+            if needed[secret] <= text.words and secret in text.squeezed:
+                found[Leak(file=text.file, what=what, text=line.strip())] = None
     return list(found)
-
-
-def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text))
 
 
 def secrets_of(exercise: Exercise) -> dict[str, tuple[str, str]]:

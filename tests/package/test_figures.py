@@ -32,6 +32,7 @@ from unrolled.figures.plots import (
 )
 from unrolled.figures.shapes_of_problems import draw_shapes
 from unrolled.figures.style import DARK, DASHES, LIGHT, rc, recolour, themed
+from unrolled.figures.windows import draw_pooling
 from unrolled.layers.recurrent import RNNCell
 
 THEMES = {"light": LIGHT, "dark": DARK}
@@ -49,6 +50,13 @@ def portraits():
     shown = portrait(cell, torch.zeros(3, 2), n_grid=11)
     labels = ["+"] * len(shown.basins.points)
     return plot_portraits({"a": shown}, answers={"a": labels})
+
+
+def pooling(found):
+    """Four words of two numbers, a window of three: seven rows, five below zero."""
+    x = torch.tensor([[1.0, -0.5], [0.2, 0.3], [-1.0, 0.4], [0.6, -0.7]])
+    weights = torch.tensor([[0.5, 0.1], [-0.2, 0.3], [0.4, -0.6]])
+    return draw_pooling(list("abcd"), x, weights, torch.tensor(found))
 
 
 MOMENT = {"accuracy": 0.5, "radius": 0.9, "stretch": 1.2, "norms": [1.0, 0.8, 0.7]}
@@ -78,6 +86,7 @@ DRAWINGS = {
     ),
     "ahead": lambda: plot_ahead({"a": {"b": [0.1, 0.2]}}, frames=(1, 2)),
     "shapes of problems": draw_shapes,
+    "pooling": lambda: pooling([0.5, -1.0, 2.0, 0.1]),
     "courses": lambda: plot_courses([0, 25], [[1, 2], [1, 4]]),
 }
 
@@ -185,3 +194,12 @@ def test_recolouring_gives_what_drawing_in_the_dark_would():
         for svg in (themed(draw)().dark, text.getvalue())
     ]
     assert by_colour[0] == by_colour[1]
+
+
+def test_a_window_has_a_square_for_each_number_and_one_maximum():
+    drawing = pooling([0.5, -1.0, 2.0, 0.1]).light
+    blue, orange = LIGHT.series[:2]
+    assert drawing.count(f"fill: {blue}; stroke: {blue}") == 9
+    assert drawing.count(f"fill: {LIGHT.paper}; stroke: {orange}") == 5
+    assert drawing.count(f"fill: {LIGHT.regions[0]}; stroke: {blue}") == 3
+    assert drawing.count("fill: url(#") == 1, "the maximum is hatched"

@@ -189,6 +189,60 @@ def test_forbidden_functions_of_python(sandbox, code):
     assert grade(sandbox, {"q1": code}, "q1").earned == 4
 
 
+CONVOLUTIONS = {
+    "by another name": "getattr(torch._C._VariableFunctions, 'conv' + '1d')(*given)",
+    "by its packet": "getattr(torch.ops.aten, 'conv' + '1d')(*given)",
+    "by what it calls": "getattr(torch.ops.aten, 'convolu' + 'tion')(\n"
+    "        *given, None, [1], [0], [1], False, [0], 1)",
+}
+
+
+@pytest.mark.parametrize("way", CONVOLUTIONS)
+def test_forbidden_operators_whatever_leads_to_them(sandbox, way):
+    code = "def double(x):\n    given = x.reshape(1, 1, -1), x.new_full((1, 1, 1), 2)\n"
+    code += f"    return {CONVOLUTIONS[way]}.reshape(x.shape)\n"
+    names = ("F.conv1d", "torch.convolution")
+    graded = grade(sandbox, {"q1": code}, "q1", forbid=names)
+    assert set(statuses(graded).values()) == {"forbidden"}
+    assert grade(sandbox, {"q1": code}, "q1").earned == 4
+    product = "def double(x): return x @ (2 * torch.eye(x.shape[-1]).to(x))\n"
+    assert grade(sandbox, {"q1": product}, "q1", forbid=names).earned == 4
+
+
+WAYS_BACK = {
+    "a node": "sum(y.grad_fn(torch.ones_like(y)))",
+    "the engine": "torch.autograd.Variable._execution_engine.run_backward(\n"
+    "        (y,), (torch.ones_like(y),), False, False, (x,),\n"
+    "        allow_unreachable=True, accumulate_grad=False)[0]",
+    "forwards": "torch.func.jvp(\n"
+    "        lambda x: x * x, (x.detach(),), (torch.ones_like(x),))[1]",
+    "what it keeps": "2 * y.grad_fn._saved_self.detach()",
+}
+
+
+@pytest.mark.parametrize("way", WAYS_BACK)
+def test_no_way_back_where_autograd_is_forbidden(sandbox, way):
+    code = "def double(x):\n    x = x.clone().requires_grad_()\n    y = x * x\n"
+    code += f"    return {WAYS_BACK[way]}.detach()\n"
+    names = ("torch.autograd.grad", "Tensor.backward")
+    graded = grade(sandbox, {"q1": code}, "q1", forbid=names)
+    assert set(statuses(graded).values()) == {"forbidden"}
+    assert grade(sandbox, {"q1": code}, "q1").earned == 4
+    by_hand = "W = nn.Parameter(torch.ones(()).double())\n"
+    by_hand += "def double(x): return (x * W + x * W).detach()\n"
+    assert grade(sandbox, {"q1": by_hand}, "q1", forbid=names).earned == 4
+
+
+def test_what_an_answer_has_of_its_own_may_have_the_name(sandbox):
+    own = "class Mine(nn.Module):\n    def backward(self, x): return x\n"
+    own += "    def forward(self, x): return 2 * self.backward(x)\n"
+    own += "def double(x): return Mine()(x)\n"
+    assert grade(sandbox, {"q1": own}, "q1", forbid=("Tensor.backward",)).earned == 4
+    other = "self = torch\ndef double(x): return self.add(x, x)\n"
+    graded = grade(sandbox, {"q1": other}, "q1", forbid=("torch.add",))
+    assert set(statuses(graded).values()) == {"forbidden"}
+
+
 def test_what_is_not_forbidden_may_have_the_name(sandbox):
     own = "class Identity(nn.Module):\n    def forward(self, x): return x\n"
     own += "def double(x):\n    add = 2\n    return Identity()(x) * add\n"
@@ -208,6 +262,9 @@ SPECIMENS = {
         "    open(f'/tmp/{n}', 'w').close()\n    assert n < 2", 0),
     "looks inside": ("import inspect\n"
         "    assert '//' not in inspect.getsource(S.halve)", 0),
+    "reads what errors say": ("try:\n        S.halve(None)\n"
+        "    except Exception as error:\n"
+        "        assert '//' not in str(error) and 'detach' not in str(error)", 0),
     "exits": ("import os\n    os._exit(0)", 0),
     "loops": ("while True: pass", 0),
     "kills the implementation": ("S.halve(torch.ones(1)).item()\n    S.halve('x')", 0),

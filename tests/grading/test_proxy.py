@@ -48,7 +48,8 @@ class Odd(KeyError):
     pass
 
 def fail(kind):
-    raise {"strange": Strange, "odd": Odd, "exit": SystemExit}[kind]("why")
+    stop = {"exit": SystemExit, "stop": StopIteration}
+    raise {"strange": Strange, "odd": Odd, **stop}[kind]("why")
 
 class Cell(nn.Module):
     def __init__(self, e, d):
@@ -228,6 +229,23 @@ def test_an_object_cannot_be_compared(link):
     assert "object of the answer" in repr(book)
     with pytest.raises(AttributeError, match="not for tests"):
         _ = book.__dict__
+
+
+def test_an_object_cannot_pose_as_a_tensor(link):
+    book = namespace(link).Book()
+    for name in ("exp", "shape", "item", "tolist", "max", "dtype", "detach"):
+        setattr(book, name, 1)  # over there it has them
+        with pytest.raises(TypeError, match="no tensor"):
+            getattr(book, name)
+    book.pages = 7
+    assert book.pages == 7
+    cell = namespace(link).Cell(1, 1)
+    assert cell.double() is not None  # what a network has too
+
+
+def test_no_exception_ends_a_loop_of_ours(link):
+    with pytest.raises(RuntimeError):
+        list(map(namespace(link).fail, ["stop"]))
 
 
 def test_setting_a_parameter_keeps_it_one(link):

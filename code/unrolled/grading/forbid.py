@@ -6,8 +6,9 @@ its tensors, numpy or Python itself have it. The code is read within the walls, 
 any of it runs: a parser, too, can be attacked.
 
 The second net catches what is spelt in no code (``getattr(nn, "LS" + "TM")``): the
-class or function itself is exchanged for one that raises. Whoever copies the source of
-torch instead has written an answer.
+class or function itself is exchanged for one that raises. The third lies under all
+names of torch's (:mod:`unrolled.grading.operators`). Whoever copies the source of torch
+instead has written an answer.
 """
 
 import ast
@@ -21,6 +22,8 @@ from typing import Any
 
 import numpy as np
 import torch
+
+from unrolled.grading.operators import close_operator, close_ways_back
 
 _KNOWN = {
     "torch": torch,
@@ -37,6 +40,7 @@ _PLACES: tuple[Any, ...] = (
 )
 _INDEX: dict[int, list[tuple[ModuleType, str]]] = {}  # a function: where it is known
 _INDEXED: set[str] = {"__main__"}
+_BACK = ("backward", "autograd.grad")  # the ends of names that stand for autograd
 
 
 class ForbiddenName(Exception):  # noqa: N818 (what it says to the student)
@@ -83,6 +87,8 @@ def _used(tree: ast.AST, defined: set[str]) -> Iterator[tuple[str, str]]:
         match node:
             case ast.Name(id=name, ctx=ast.Load()):
                 yield "name", name
+            case ast.Attribute(value=ast.Name(id="self")):
+                pass  # the answer's own, or the next net's
             case ast.Attribute(attr=name):
                 yield "attribute", name
             case ast.Constant(value=str(text)) if text.isidentifier():
@@ -110,6 +116,9 @@ def arm(forbidden: list[str], module: ModuleType) -> None:
         for home in homes:
             if (thing := getattr(home, last, None)) is not None:
                 _exchange(home, last, thing, name)
+        close_operator(last, _trip(name))
+    if any(name.endswith(_BACK) for name in forbidden):
+        close_ways_back(_trip("autograd"))
 
 
 def _found(dotted: str, module: ModuleType) -> Any:

@@ -4,7 +4,9 @@
 containers of them. What is none of these (an ``nn.Module``, an object of a class of the
 answer's, a function) stays there, and a :class:`Remote` stands for it: call it, read
 and set its attributes, index it, iterate over it. It cannot be compared: the other
-process would have the last word.
+process would have the last word. For the same reason a test cannot ask it what tests
+ask tensors (``y.exp().sum()``): numbers are had from what has crossed, and from nothing
+that poses as a tensor.
 
 Gradients flow. Where an output has a graph there, ``loss.backward()`` here goes on over
 there, fills the ``grad`` of the inputs here and of the parameters there, and
@@ -25,6 +27,23 @@ from unrolled.grading.sandbox.things import leaves_of
 from unrolled.grading.sandbox.wire import Message
 
 OPEN = {"__name__", "__doc__"}  # of the names that Python keeps for itself
+_OF_TENSORS = {
+    *("shape", "dtype", "item", "tolist", "numpy", "detach", "flatten", "squeeze"),
+    *(
+        "abs",
+        "exp",
+        "log",
+        "sum",
+        "mean",
+        "std",
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "argmax",
+    ),
+    *("all", "any", "nonzero", "isfinite", "isnan", "allclose", "equal"),
+}
 
 
 class Asked(Protocol):
@@ -92,6 +111,17 @@ class Remote:
     __bool__ = __float__ = __int__ = __index__ = __contains__ = _refuse
     # what cannot be compared has no hash; object's stub says that all things have one
     __hash__ = None  # type: ignore[assignment]
+
+
+class Thing(Remote):
+    """A thing of an answer's as the grader's own tests see it: it is no tensor."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_TENSORS:
+            raise TypeError(f"{name} of an object of the answer's, which is no tensor")
+        return super().__getattr__(name)
 
 
 def _replaced(value: Any, old: list[Tensor], new: tuple[Tensor, ...]) -> Any:

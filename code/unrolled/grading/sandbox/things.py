@@ -15,7 +15,6 @@ _ERRORS = {
     for name, kind in vars(builtins).items()
     if isinstance(kind, type) and issubclass(kind, BaseException)
 } | {ForbiddenName: "ForbiddenName"}
-_BACKWARD = torch.autograd.backward  # kept: a question may forbid it to the answer
 
 
 def leaves_of(value: Any) -> list[Tensor]:
@@ -30,7 +29,9 @@ def gradients(
     wanted = [(x, g) for x, g in zip(outputs, grads, strict=True) if g is not None]
     for leaf in leaves:
         leaf.grad = None
-    _BACKWARD([x for x, _ in wanted], [g for _, g in wanted], retain_graph=True)
+    torch.autograd.backward(
+        [x for x, _ in wanted], [g for _, g in wanted], retain_graph=True
+    )
     return [leaf.grad for leaf in leaves]
 
 

@@ -19,7 +19,7 @@ from unrolled.grading.engine.outcomes import kind_of
 from unrolled.grading.forbid import look
 from unrolled.grading.notebooks.borrowed import parsed
 from unrolled.grading.notebooks.sheets import code_mark
-from unrolled.grading.notebooks.trials import Namespace, forbidden_lines
+from unrolled.grading.notebooks.trials import Namespace, forbidden_names
 
 #: An implementation: its name, points, what is wrong with it, its code, its seed.
 Implementation = tuple[str, int, str, str, int]
@@ -80,15 +80,15 @@ def _refuse_forbidden(
     """Look for forbidden names in the answer's cell, and in what it defines."""
     if not (forbid := list(entry.get("forbid", ()))):
         return
-    bad = {line.name for line in forbidden_lines(entry, names)}
+    bad = forbidden_names(entry, names)
     run = [text for text in names.get("In", ()) if _answers(text, id, entry)]
     try:
-        bad |= {f"uses {name}" for name in look("".join(run[-1:]), forbid)["forbidden"]}
+        bad |= set(look("".join(run[-1:]), forbid)["forbidden"])
     except SyntaxError:
         pass  # magics, or no Python: then it defines nothing either
     if bad:
         said = ", ".join(sorted(bad))
-        raise AssertionError(f"{said}: this question does not allow it")
+        raise AssertionError(f"uses {said}: this question does not allow it")
 
 
 def _answers(text: str, id: str, entry: Mapping[str, Any]) -> bool:

@@ -50,8 +50,8 @@ def try_test(exercise: str, name: str, test: Callable[..., Any], S: Namespace) -
     return Line(name=name, points=worth, earned=worth, status="passed")
 
 
-def forbidden_lines(entry: Mapping[str, Any], names: Mapping[str, Any]) -> list[Line]:
-    """Return a line for each forbidden name in the code of what the student defined."""
+def forbidden_names(entry: Mapping[str, Any], names: Mapping[str, Any]) -> set[str]:
+    """Return the forbidden names in the code of what the student defined."""
     bad: set[str] = set()
     for name in entry.get("names", ()):
         thing: Any = names.get(name)
@@ -62,10 +62,17 @@ def forbidden_lines(entry: Mapping[str, Any], names: Mapping[str, Any]) -> list[
                 bad |= set(look(code, list(entry["forbid"]))["forbidden"])
             except (OSError, TypeError, SyntaxError):
                 continue  # in no cell: the grading looks at it again
+    return bad
+
+
+def forbidden_lines(entry: Mapping[str, Any], names: Mapping[str, Any]) -> list[Line]:
+    """Return a line for each of them."""
     note = "this question does not allow it: its points are lost while it is there"
     return [
-        Line(name=f"uses {name}", points=0, earned=0, status="failed", note=note)
-        for name in sorted(bad)
+        Line(
+            name=f"does without {name}", points=0, earned=0, status="failed", note=note
+        )
+        for name in sorted(forbidden_names(entry, names))
     ]
 
 

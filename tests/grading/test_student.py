@@ -414,6 +414,15 @@ def test_a_forbidden_name_is_found_before_the_grading(book, tmp_path):
     assert not first.passed
 
 
+def test_an_error_inside_a_library_is_told_by_the_students_own_line():
+    report = checked("def running_sum(x):\n    y = x\n    return torch.nn.Module().y")
+    assert "(line 3 of running_sum)" in report.lines[0].note
+    names = names_with("def test_double(S, rng):\n    x = 1\n    assert not x", "q3")
+    entry = entry_of(KINDS.questions["q3"], full=False)
+    lines = check_question("x", "q3", entry, names).lines
+    assert "an assertion without words (line 3 of test_double)" in lines[0].note
+
+
 def test_a_table_for_everyone(book):
     html = (
         checked(WRONG + "  # <b>&").lines

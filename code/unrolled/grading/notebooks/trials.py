@@ -2,17 +2,24 @@
 
 import hashlib
 import inspect
+import sysconfig
 import textwrap
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import unrolled
 from unrolled.grading.exercise import NOTE
 from unrolled.grading.forbid import look
 from unrolled.grading.notebooks.ticks import Line, Status
 
+_LIBRARIES = (
+    *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")),
+    str(Path(unrolled.__file__).parent),
+)
 _TO_DO = "not answered yet"
 _STOPS = (Exception, SystemExit)  # the student's code may leave in either way
 
@@ -136,11 +143,17 @@ def _told(error: BaseException, hint: str) -> tuple[Status, str]:
         found = text.strip().partition("\n")[0].rstrip(".!")
         if found and hint:  # what was found, then where to look
             return "failed", f"{found}. {hint}"
-        return "failed", found or hint or "an assertion without words"
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" (line {frames[-1].lineno} of {frames[-1].name})" if frames else ""
-    said = f"{type(error).__name__}: {text}{where}"
+        wordless = f"an assertion without words{_where(error)}"
+        return "failed", found or hint or wordless
+    said = f"{type(error).__name__}: {text}{_where(error)}"
     return "error", f"{said}. {hint}".rstrip() if hint else said
+
+
+def _where(error: BaseException) -> str:
+    """Return the last line of an error that is in no library, in brackets."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if not f.filename.startswith(_LIBRARIES)] or frames
+    return f" (line {own[-1].lineno} of {own[-1].name})" if own else ""
 
 
 def _generator(exercise: str, test: str) -> np.random.Generator:

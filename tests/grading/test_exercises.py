@@ -218,6 +218,19 @@ def test_ones_of_the_right_shape_earn_nothing_hidden(exercise, question):
 
 
 @coded
+def test_given_code_answers_nothing(exercise, question):
+    names = run(exercise, question.solution)
+    hidden = {test.name for test in question.hidden}
+    for node in ast.parse(exercise.preamble).body:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        if look(ast.unparse(node), list(question.forbid))["forbidden"]:
+            continue  # nobody can answer with it
+        answers = dict.fromkeys(defined(question), names[node.name])
+        assert failed(exercise, question, names | answers, SECRETS[0]) >= hidden
+
+
+@coded
 def test_mutants_fail_exactly_what_they_name(exercise, question):
     shown = {test.name for test in question.visible}
     for mutant in question.mutants:

@@ -387,3 +387,25 @@ def test_no_folder_at_all(tmp_path):
             ValueError, match="must be a folder of submissions, or a zip"
         ):
             pile_of(path)
+
+
+def test_a_file_that_cannot_be_graded_still_says_whose_it_is(tmp_path):
+    moodle = "Anna Li_7_assignsubmission_file_"
+    for name in ("ben.ipynb", "list.csv", f"carl/{exercise().name}.ipynb"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{")
+    for name in (moodle, "dora"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "essay.docx").write_text("words")
+    (tmp_path / "emil.zip").write_text("no zip")
+    (tmp_path / f"{exercise().name}.ipynb").write_text("{")
+    found = {one.file: one.student for one in pile_of(tmp_path).rejected}
+    assert found == {
+        "ben.ipynb": "ben",
+        "list.csv": "",
+        f"carl/{exercise().name}.ipynb": "carl",
+        moodle: "Anna Li (7)",
+        "dora": "dora",
+        "emil.zip": "emil",
+        f"{exercise().name}.ipynb": "",
+    }

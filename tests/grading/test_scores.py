@@ -55,6 +55,29 @@ def test_a_line_for_each_student():
     assert late[0]["edition"] == "other"
 
 
+def test_a_student_of_whom_nothing_can_be_graded_has_a_line_without_points():
+    rejected = (
+        Rejected(file="anna/2.ipynb", why="is no notebook", student="anna"),
+        Rejected(file="=b.zip", why="is no zip", student="=b"),
+        Rejected(file="carl/1.ipynb", why="is no notebook", student="carl"),
+        Rejected(file="carl/2.ipynb", why="is no notebook", student="carl"),
+        Rejected(file="list.docx", why="is neither"),
+    )
+    whole = Course(
+        exercise=with_words(),
+        records=(record("anna"), record("dora")),
+        rejected=rejected,
+    )
+    text = scores_csv(whole)
+    assert [row["student"] for row in rows(text)] == ["'=b", "anna", "carl", "dora"]
+    carl = rows(text)[2]
+    assert (carl.pop("status"), carl.pop("of")) == ("nothing to grade", "7")
+    assert (carl.pop("student"), carl.pop("file")) == ("carl", "carl/1.ipynb")
+    assert set(carl.values()) == {""}
+    read, _ = read_results(results_json(whole), with_words())
+    assert scores_csv(read) == text
+
+
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\uff1d", "\t=", "\n@"])
 def test_no_cell_is_a_formula(start):
     name = f"{start}HYPERLINK(1)"

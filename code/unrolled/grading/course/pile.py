@@ -11,21 +11,19 @@ archive must not say whose work it is.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from unrolled.grading.course.archives import Item, items
 from unrolled.grading.course.names import cleaned, student_of, system_name
 from unrolled.grading.course.records import Rejected, Seal, order_of
+from unrolled.grading.course.seals import edition_of, seal_of, sealed_at
 from unrolled.grading.exercise import Exercise
-from unrolled.grading.notebooks.sheets import KEY, NotebookError, exercise_of
+from unrolled.grading.notebooks.sheets import NotebookError
 from unrolled.grading.notebooks.submissions import (
     answers_of,
     digest_of,
     exercise_name,
     notebook_of,
-    submission_of,
 )
 
 _CLASS = (
@@ -81,7 +79,8 @@ def read_pile(top: Path, exercise: Exercise) -> Pile:
             except Exception as error:  # one file, whatever is in it, stops nobody
                 why = f"cannot be read: {type(error).__name__}"
         if why:
-            rejected.append(Rejected(file=item.file, why=why))
+            whose = _whose(item, exercise)
+            rejected.append(Rejected(file=item.file, why=why, student=whose))
     classes = {owner for owner, them in inside.items() if len(them) > 1}
     rejected = [one for one in rejected if _owner(one.file) not in classes]
     rejected += [Rejected(file=owner, why=_CLASS) for owner in classes]
@@ -95,7 +94,7 @@ def read_pile(top: Path, exercise: Exercise) -> Pile:
         for one in others:
             why = f"a duplicate: {best.file} of the same student is graded"
             rejected.append(Rejected(file=one.file, why=why))
-    rejected += _without_notebook(strays, rejected, graded)
+    rejected += _without_notebook(strays, rejected, graded, exercise)
     return Pile(
         submissions=tuple(sorted(graded, key=lambda one: order_of(one.student))),
         rejected=tuple(sorted(rejected, key=lambda one: (one.file, one.why))),
@@ -105,6 +104,17 @@ def read_pile(top: Path, exercise: Exercise) -> Pile:
 def _owner(file: str) -> str:
     """Return the first part of a path, which says whose a file is."""
     return file.partition("/")[0]
+
+
+def _whose(item: Item, exercise: Exercise) -> str:
+    """Return whose a file is that cannot be graded, "" if nobody can know.
+
+    A picture or a list among the folders need not be a student's, unless a learning
+    system says so.
+    """
+    if item.stray:
+        return system_name(item.parts[0])
+    return student_of(item.parts[0], exercise.name)
 
 
 def _worth(one: Submission) -> tuple[bool, str, str]:
@@ -129,54 +139,23 @@ def _read(item: Item, exercise: Exercise) -> Submission:
             f"does not say of which exercise it is, and answers nothing of "
             f"{exercise.name!r}"
         )
-    other = _digest(notebook) not in (None, exercise.digest)
-    found = submission_of(notebook)
+    other = edition_of(notebook) not in (None, exercise.digest)
     return Submission(
         student=student,
         file=item.file,
         digest=digest_of(answers),
-        seal=_seal(notebook, answers, other=other),
-        submitted=_time(found.get("time")) if found else "",
+        seal=seal_of(notebook, answers, other=other),
+        submitted=sealed_at(notebook),
         answers=answers,
         other_edition=other,
     )
-
-
-def _digest(notebook: Mapping[str, Any]) -> Any:
-    """Return which source a notebook was made from, as it says itself."""
-    metadata = notebook.get("metadata")
-    sheet = metadata.get(KEY) if isinstance(metadata, Mapping) else None
-    return sheet.get("digest") if isinstance(sheet, Mapping) else None
-
-
-def _seal(
-    notebook: Mapping[str, Any], answers: Mapping[str, str], *, other: bool
-) -> Seal:
-    """Return whether the answers are still those that ``submit`` saw."""
-    seal = submission_of(notebook)
-    if seal is None:
-        return "unsealed"
-    if other:  # its questions, and so its answers, may be others than ours
-        try:
-            answers = answers_of(notebook, exercise_of(notebook))
-        except Exception:  # a sheet that ``submit`` could not have read either
-            return "changed"
-    return "sealed" if seal.get("digest") == digest_of(answers) else "changed"
-
-
-def _time(value: Any) -> str:
-    """Return the time of a seal in the one form that ``submit`` writes, else ""."""
-    try:
-        time = datetime.fromisoformat(value).astimezone(UTC)
-    except (TypeError, ValueError, OverflowError):
-        return ""
-    return time.isoformat(timespec="seconds")
 
 
 def _without_notebook(
     strays: Mapping[str, list[Item]],
     rejected: list[Rejected],
     graded: list[Submission],
+    exercise: Exercise,
 ) -> list[Rejected]:
     """Return the folders that hold other files only; beside a notebook these may be."""
     files = [one.file for one in rejected] + [one.file for one in graded]
@@ -189,5 +168,6 @@ def _without_notebook(
         more = ", …" if len(there) > 3 else ""
         only = f": there are {', '.join(there[:3])}{more}" if there else ""
         why = f"has no notebook in it{only}"
-        found.append(Rejected(file=cleaned(owner), why=why))
+        whose = student_of(owner, exercise.name)
+        found.append(Rejected(file=cleaned(owner), why=why, student=whose))
     return found

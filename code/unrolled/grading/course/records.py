@@ -84,10 +84,14 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rejected:
-    """A file that is not graded, and why; the others go on."""
+    """A file that is not graded, why, and whose it is if that can be known.
+
+    The others go on.
+    """
 
     file: str
     why: str
+    student: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,6 +126,15 @@ class Course:
         rejected = sorted(self.rejected, key=lambda one: (one.file, one.why))
         object.__setattr__(self, "records", tuple(records))
         object.__setattr__(self, "rejected", tuple(rejected))
+
+    def without_record(self) -> list[Rejected]:
+        """Return, of each student of whom nothing could be graded, one file."""
+        known = {record.student for record in self.records} | {""}
+        found: dict[str, Rejected] = {}
+        for one in self.rejected:
+            if one.student not in known:
+                found.setdefault(one.student, one)
+        return list(found.values())
 
     def points_of(self, record: Record, id: str) -> float | None:
         """Return a student's points for a question; None while nobody knows them.

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from unrolled.grading.course.records import Course, Mark, Record, Rejected
+from unrolled.grading.course.records import Course, Mark, Record, Rejected, order_of
 from unrolled.grading.course.results import environment
 from unrolled.grading.course.secrets import with_private
 from unrolled.grading.exercise import Exercise, Test
@@ -20,6 +20,7 @@ from unrolled.grading.exercise import Exercise, Test
 # what begins a formula, also in the wide forms that some spreadsheets take for it
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 UNGRADED = "UNGRADED"
+NOTHING = "nothing to grade"
 Marks = Mapping[str, Mapping[str, Mark]]
 
 
@@ -44,29 +45,37 @@ def scores_csv(course: Course) -> str:
     """Return the scores: a line for each student, a column for each question.
 
     A cell is empty while nobody has marked the words, and ``UNGRADED`` if the machine
-    failed; then there is no total either.
+    failed; then there is no total either. A student of whom no file could be graded has
+    a line without points, which is no zero either: that is for a person to say.
     """
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")
     ids = list(course.exercise.questions)
     marked = ["student", "total", "of", "status", *ids]
     table.writerow([*marked, "seal", "submitted", "edition", "file"])
-    for record in course.records:
-        total = course.total(record)
-        table.writerow(
-            [
-                defused(record.student),
-                "" if total is None else number(total),
-                number(course.exercise.points),
-                status_of(course, record),
-                *(_cell(course, record, id) for id in ids),
-                record.seal,
-                record.submitted,
-                "other" if record.other_edition else "same",
-                defused(record.file),
-            ]
-        )
+    every: list[Record | Rejected] = [*course.records, *course.without_record()]
+    for one in sorted(every, key=lambda one: order_of(one.student)):
+        row = _row(course, one) if isinstance(one, Record) else _empty_row(course)
+        table.writerow([defused(one.student), *row, defused(one.file)])
     return file.getvalue()
+
+
+def _row(course: Course, record: Record) -> list[str]:
+    total = course.total(record)
+    return [
+        "" if total is None else number(total),
+        number(course.exercise.points),
+        status_of(course, record),
+        *(_cell(course, record, id) for id in course.exercise.questions),
+        record.seal,
+        record.submitted,
+        "other" if record.other_edition else "same",
+    ]
+
+
+def _empty_row(course: Course) -> list[str]:
+    blank = [""] * len(course.exercise.questions)
+    return ["", number(course.exercise.points), NOTHING, *blank, "", "", ""]
 
 
 def _cell(course: Course, record: Record, id: str) -> str:

@@ -233,6 +233,24 @@ def test_no_way_back_where_autograd_is_forbidden(sandbox, way):
     assert grade(sandbox, {"q1": by_hand}, "q1", forbid=names).earned == 4
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from unrolled.losses import cross_entropy\ndef double(x): return 2 * x\n",
+        "import unrolled.losses as them\ndef double(x): return 2 * x\n",
+        "import importlib\ndef double(x):\n"
+        "    importlib.import_module('unrol' + 'led.losses')\n    return 2 * x\n",
+        "def double(x):\n    exec('import unrolled' + '.losses')\n    return 2 * x\n",
+    ],
+)
+def test_the_package_of_the_book_is_forbidden_everywhere(sandbox, code):
+    graded = grade(sandbox, {"q1": code}, "q1")
+    assert set(statuses(graded).values()) == {"forbidden"}
+    assert "unrolled" in graded.outcomes[0].note
+    own = "def double(x):\n    unrolled = 2\n    return unrolled * x\n"
+    assert grade(sandbox, {"q1": own}, "q1").earned == 4
+
+
 def test_what_an_answer_has_of_its_own_may_have_the_name(sandbox):
     own = "class Mine(nn.Module):\n    def backward(self, x): return x\n"
     own += "    def forward(self, x): return 2 * self.backward(x)\n"

@@ -414,6 +414,20 @@ def test_a_forbidden_name_is_found_before_the_grading(book, tmp_path):
     assert not first.passed
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from unrolled.losses import cross_entropy as running_sum",
+        "def running_sum(x):\n    from unrolled import losses\n    return x.cumsum(0)",
+    ],
+)
+def test_the_package_of_the_book_is_found_before_the_grading(book, tmp_path, code):
+    answer(book, "q1", code)
+    first, *_ = check_notebook(open_notebook(save(book, tmp_path)))
+    assert "does without unrolled" in [line.name for line in first.lines]
+    assert first.earned == 0
+
+
 def test_an_error_inside_a_library_is_told_by_the_students_own_line():
     report = checked("def running_sum(x):\n    y = x\n    return torch.nn.Module().y")
     assert "(line 3 of running_sum)" in report.lines[0].note

@@ -9,6 +9,9 @@ The second net catches what is spelt in no code (``getattr(nn, "LS" + "TM")``): 
 class or function itself is exchanged for one that raises. The third lies under all
 names of torch's (:mod:`unrolled.grading.operators`). Whoever copies the source of torch
 instead has written an answer.
+
+One name is forbidden in every answer: the package of the book, which has most of what
+is asked for. It is no variable, so only imports of it count.
 """
 
 import ast
@@ -16,6 +19,7 @@ import builtins
 import importlib
 import sys
 from collections.abc import Callable, Iterator
+from importlib.abc import MetaPathFinder
 from itertools import takewhile
 from types import ModuleType
 from typing import Any
@@ -25,6 +29,9 @@ import torch
 
 from unrolled.grading.operators import close_operator, close_ways_back
 
+#: The package of the book, which no answer may import.
+PACKAGE = "unrolled"
+_OURS = f"{PACKAGE}.grading"  # what the grader itself may still need
 _KNOWN = {
     "torch": torch,
     "nn": torch.nn,
@@ -62,11 +69,13 @@ def look(code: str, forbidden: list[str]) -> dict[str, Any]:
 
 
 def _spellings(name: str, plain: bool) -> Iterator[tuple[str, str]]:
+    yield "import", name
+    if name == PACKAGE:
+        return
     last = name.rpartition(".")[2]
     yield from ((kind, last) for kind in ("attribute", "import", "text"))
     if plain:
         yield "name", last
-    yield "import", name
 
 
 def _defined(node: ast.stmt) -> Iterator[str]:
@@ -107,6 +116,9 @@ def _used(tree: ast.AST, defined: set[str]) -> Iterator[tuple[str, str]]:
 def arm(forbidden: list[str], module: ModuleType) -> None:
     """Exchange what is forbidden, for all code of this process but Python's own."""
     for name in forbidden:
+        if name == PACKAGE:
+            sys.meta_path.insert(0, _ClosedPackage())
+            continue
         head, _, last = name.rpartition(".")
         if head:
             homes = [home] if (home := _found(head, module)) is not None else []
@@ -119,6 +131,14 @@ def arm(forbidden: list[str], module: ModuleType) -> None:
         close_operator(last, _trip(name))
     if any(name.endswith(_BACK) for name in forbidden):
         close_ways_back(_trip("autograd"))
+
+
+class _ClosedPackage(MetaPathFinder):
+    """Let an import of what the book teaches raise, however it is spelt."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        if name.startswith(f"{PACKAGE}.") and not name.startswith(_OURS):
+            raise ForbiddenName(f"{PACKAGE} is forbidden in every question")
 
 
 def _found(dotted: str, module: ModuleType) -> Any:

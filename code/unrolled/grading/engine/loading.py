@@ -13,7 +13,7 @@ import numpy as np
 
 from unrolled.grading.engine.outcomes import WORDS, Outcome, kind_of, of_test
 from unrolled.grading.exercise import Exercise, Question, Test
-from unrolled.grading.forbid import ForbiddenName
+from unrolled.grading.forbid import PACKAGE, ForbiddenName
 from unrolled.grading.sandbox.house import Sandbox, SandboxError
 from unrolled.grading.sandbox.link import Link
 from unrolled.grading.sandbox.process import WorkerLost
@@ -46,10 +46,10 @@ def ready(sandbox: Sandbox, exercise: Exercise, question: Question, code: str) -
     if len(code) > _LARGEST:
         raise Unloadable("error", f"longer than {_LARGEST:,} characters")
     link = given(sandbox, exercise)
-    forbid = list(question.forbid)
+    forbid = [*question.forbid, PACKAGE]
     try:
         # nothing of the student's has run yet, so what it says now can be believed
-        seen = link.ask({"op": "look"}, (code, forbid)).value if forbid else {}
+        seen = link.ask({"op": "look"}, (code, forbid)).value
         if bad := seen.get("forbidden"):
             raise Unloadable("forbidden", f"uses {', '.join(bad)}, which is forbidden")
         with patience(PATIENCE * link.limits.cpu):  # to read what it replies
@@ -110,7 +110,7 @@ def imported(code: str) -> tuple[str, ...]:
 
 def forbidden(question: Question) -> Unloadable:
     """Return what to say of an answer that tripped over a forbidden name."""
-    names = ", ".join(question.forbid)
+    names = ", ".join((*question.forbid, PACKAGE))
     return Unloadable("forbidden", f"uses what is forbidden here: {names}")
 
 

@@ -16,7 +16,7 @@ import torch
 
 from unrolled.grading.engine.loading import WORKER_SEED, function_of
 from unrolled.grading.engine.outcomes import kind_of
-from unrolled.grading.forbid import look
+from unrolled.grading.forbid import PACKAGE, look
 from unrolled.grading.notebooks.borrowed import parsed
 from unrolled.grading.notebooks.sheets import code_mark
 from unrolled.grading.notebooks.trials import Namespace, forbidden_names
@@ -78,8 +78,7 @@ def _refuse_forbidden(
     id: str, entry: Mapping[str, Any], names: Mapping[str, Any]
 ) -> None:
     """Look for forbidden names in the answer's cell, and in what it defines."""
-    if not (forbid := list(entry.get("forbid", ()))):
-        return
+    forbid = [*entry.get("forbid", ()), PACKAGE]
     bad = forbidden_names(entry, names)
     run = [text for text in names.get("In", ()) if _answers(text, id, entry)]
     try:

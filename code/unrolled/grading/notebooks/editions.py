@@ -21,7 +21,8 @@ __all__ = ["Leak", "scan", "solution_notebook", "student_notebook"]
 
 _HOW = """\
 **{points} points**, about {minutes} minutes. Write your answers into the cells that
-say so. `check("{first}")` tells you how a question stands, `check()` how all do; some
+say so, in Python, NumPy and PyTorch: what the book's own package has ready is not to be
+imported. `check("{first}")` tells you how a question stands, `check()` how all do; some
 points are given by tests that you do not see. When you are done, save the notebook and
 run `submit()`."""
 

@@ -112,9 +112,9 @@ def entry_of(question: Question, *, full: bool) -> dict[str, Any]:
         "points": question.points,
         "tests": [test.name for test in tests],
     }
+    entry["names"] = _names(question)
     if question.forbid:
         entry["forbid"] = list(question.forbid)
-        entry["names"] = _names(question)
     if question.kind == "test":
         (entry["name"],) = _names(question)
         entry["specimens"] = [

@@ -120,6 +120,7 @@ def arm(forbidden: list[str], module: ModuleType) -> None:
             sys.meta_path.insert(0, _ClosedPackage())
             continue
         head, _, last = name.rpartition(".")
+        close_operator(last, _trip(name))
         if head:
             homes = [home] if (home := _found(head, module)) is not None else []
         else:
@@ -128,7 +129,6 @@ def arm(forbidden: list[str], module: ModuleType) -> None:
         for home in homes:
             if (thing := getattr(home, last, None)) is not None:
                 _exchange(home, last, thing, name)
-        close_operator(last, _trip(name))
     if any(name.endswith(_BACK) for name in forbidden):
         close_ways_back(_trip("autograd"))
 

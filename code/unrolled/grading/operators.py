@@ -24,7 +24,9 @@ def close_operator(name: str, trip: Callable[..., Any]) -> None:
     call it too.
     """
     packet = getattr(torch.ops.aten, name, None)
-    if packet is None or hasattr(torch.Tensor, name):
+    if not isinstance(packet, torch._ops.OpOverloadPacket):  # none, or exchanged
+        return
+    if hasattr(torch.Tensor, name):
         return
     library = torch.library.Library("aten", "IMPL")
     _CLOSED.append(library)

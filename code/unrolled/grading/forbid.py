@@ -20,7 +20,6 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator
 from importlib.abc import MetaPathFinder
-from itertools import takewhile
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +27,7 @@ import numpy as np
 import torch
 
 from unrolled.grading.operators import close_operator, close_ways_back
+from unrolled.grading.whereabouts import whereabouts
 
 #: The package of the book, which no answer may import.
 PACKAGE = "unrolled"
@@ -45,8 +45,6 @@ _PLACES: tuple[Any, ...] = (
     *(torch, torch.nn, torch.nn.functional, torch.Tensor, torch.special),
     *(torch.linalg, torch.autograd, np, np.linalg),
 )
-_INDEX: dict[int, list[tuple[ModuleType, str]]] = {}  # a function: where it is known
-_INDEXED: set[str] = {"__main__"}
 _BACK = ("backward", "autograd.grad")  # the ends of names that stand for autograd
 
 
@@ -173,28 +171,8 @@ def _exchange(home: Any, last: str, thing: Any, name: str) -> None:
     setattr(home, last, trip)
     if isinstance(home, type):
         return
-    index_modules()
-    for other, key in _INDEX.get(id(thing), ()):
-        if vars(other).get(key) is thing:
-            setattr(other, key, trip)
-
-
-def index_modules() -> None:
-    """Note which modules have which functions, of those not looked at so far.
-
-    The preloaded process does it for torch: a worker that so much as counted all
-    modules would copy much of its memory. What was imported since comes last.
-    """
-    for name in list(
-        takewhile(lambda name: name not in _INDEXED, reversed(sys.modules))
-    ):
-        module = sys.modules[name]
-        _INDEXED.add(name)
-        if not isinstance(module, ModuleType):
-            continue
-        for key, value in list(vars(module).items()):
-            if callable(value):
-                _INDEX.setdefault(id(value), []).append((module, key))
+    for other, key in whereabouts(thing):
+        setattr(other, key, trip)
 
 
 def _guard_builtin(name: str, module: ModuleType) -> None:

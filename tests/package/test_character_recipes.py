@@ -1,16 +1,20 @@
 """The recipes of chapter 6: what is exported is what was trained."""
 
 import base64
+from copy import deepcopy
+from itertools import islice
 
 import numpy as np
 import pytest
 import torch
 
+from unrolled.losses import cross_entropy
 from unrolled.models import checkpoints
+from unrolled.models.rnn_lm import RNNLM, RNNLMConfig
 from unrolled.recipes import character_rnn, exposure, tied_words
 from unrolled.recipes._reading_models import JUDGES, SideBySide, build
 from unrolled.recipes.runner import results
-from unrolled.runtime import book_folder
+from unrolled.runtime import book_folder, seed_all
 
 MODELS = book_folder() / "_static" / "models"
 
@@ -35,6 +39,41 @@ def test_the_checkpoint_is_small_and_scores_as_recorded():
         assert torch.equal(weight, weight.half().float())
 
 
+def test_strands_go_on_where_they_stopped():
+    (one, first), (two, second) = islice(character_rnn.strands(0), 2)
+    assert (first, second) == (True, False)
+    assert torch.equal(two.x[:, 0], one.y[:, -1])
+    assert torch.equal(one.x[:, 1:], one.y[:, :-1])
+
+
+def test_a_carried_state_is_that_after_the_piece_before():
+    (one, _), (two, _) = islice(character_rnn.strands(0), 2)
+    seed_all(0)
+    n = len(character_rnn.characters()[0])
+    with torch.no_grad():
+        before = RNNLM(RNNLMConfig(n_tokens=n, d_model=character_rnn.D, cell="rnn"))
+        _, state = before.read(one.x)
+    updates = character_rnn.steps(0, carried=True)
+    _, _, model = next(updates)
+    model = deepcopy(model)  # the next update changes it
+    _, loss, _ = next(updates)
+    with torch.no_grad():
+        expected = cross_entropy(model.read(two.x, state)[0], two.y)
+        from_zero = cross_entropy(model(two.x), two.y)
+    assert loss.item() == pytest.approx(expected.item(), abs=3e-6)
+    assert abs(loss.item() - from_zero.item()) > 3e-5
+
+
+def test_what_is_measured_of_the_checkpoint_is_recorded():
+    model = checkpoints.load(MODELS / "character-rnn.safetensors").model
+    unit = results("character_rnn")["units"][0]
+    for name, bits in character_rnn.bits_by_place(model).items():
+        np.testing.assert_allclose(bits, unit["by place"][name], atol=0.01)
+    found = character_rnn.rounds(model)
+    assert [one["period"] for one in found] == [one["period"] for one in unit["rounds"]]
+    assert {len(text) for text in character_rnn.people()} == {400}
+
+
 def test_tying_saves_one_table():
     sizes = [
         sum(p.numel() for p in tied_words.build(tied=tied, n_tokens=1000).parameters())
@@ -51,6 +90,18 @@ def test_judges_do_not_see_padding(name):
     mask = torch.arange(7) < torch.tensor([[4], [7]])
     alone = judge(ids[:1, :4], mask[:1, :4])
     torch.testing.assert_close(judge(ids, mask)[:1], alone, rtol=0, atol=1e-5)
+
+
+def test_a_convolution_reads_the_order_of_neighbours_wherever_they_stand():
+    torch.manual_seed(0)
+    judge = build("convolution", 20).eval()
+    quiet = torch.full((1, 12), 3)
+    mask = torch.ones(1, 12, dtype=torch.bool)
+    early, late, turned = quiet.clone(), quiet.clone(), quiet.clone()
+    early[0, 2:4] = late[0, 7:9] = torch.tensor([5, 6])
+    turned[0, 2:4] = torch.tensor([6, 5])
+    torch.testing.assert_close(judge(early, mask), judge(late, mask))
+    assert not torch.allclose(judge(early, mask), judge(turned, mask), atol=1e-4)
 
 
 def test_side_by_side_has_weights_for_every_place():

@@ -9,6 +9,7 @@ from unrolled.evaluation.exposure import (
     misled,
     own_rows,
     scheduled_rows,
+    shows_a_key,
     step_errors,
 )
 from unrolled.models.rnn_lm import RNNLM, RNNLMConfig
@@ -72,3 +73,16 @@ def test_misled_where_two_letters_show_another_key():
     assert wrong.tolist() == [[False] * 3 + [True] + [False] * 8]
     assert tokens[shown[0, 3]] == "d"  # b, g, and five on
     assert [tokens[token] for token in shown[0, [2, 4, 5]]] == ["c", "a", "b"]
+
+
+def test_some_letters_show_a_key_and_others_none():
+    tokens = LANGUAGE.tokens
+    rows = torch.tensor([[tokens.index(token) for token in "abghaaBceCfac"]])
+    found = shows_a_key(LANGUAGE, rows)
+    # before each token: none at the start, then ab, bg, gh, ha, aa, aB, Bc, ce, …
+    shown = [False, False, True, False, True, True, False, False, False, True]
+    assert found.tolist() == [[*shown, False, False, True]]
+    assert not shows_a_key(LANGUAGE, torch.tensor([[0, 4, 0, 4]])).any()
+    assert shows_a_key(LANGUAGE, torch.tensor([[0, 3, 6, 7]])).tolist() == [
+        [False, False, True, True]
+    ]

@@ -52,6 +52,19 @@ def misled(language: Automaton, ids: Tensor) -> tuple[Tensor, Tensor]:
     return F.pad(wrong, (2, 0)), F.pad(shown, (2, 0))  # no two letters at the start
 
 
+def shows_a_key(language: Automaton, ids: Tensor) -> Tensor:
+    """Return where (B, T) the last two letters are the step of some key apart.
+
+    Where they mislead as well, they show the step of another key than holds; where
+    they mislead and do not, there is no key of such a step.
+    """
+    n = sum(token.islower() for token in language.tokens)
+    n_keys = len(language.tokens) - n
+    before, last = ids[:, :-2], ids[:, 1:-1]
+    step = (last - before) % n
+    return F.pad((before < n) & (last < n) & (step >= 1) & (step <= n_keys), (2, 0))
+
+
 def own_rows(
     model: RNNLM,
     language: Automaton,

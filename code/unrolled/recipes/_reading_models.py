@@ -3,13 +3,16 @@
 from torch import Tensor, nn
 
 from unrolled.data.corpora.tags import TAGS
+from unrolled.layers.pooling import max_state
 from unrolled.models.bag_classifier import BagClassifier, BagClassifierConfig
+from unrolled.models.tdnn import TDNN, TDNNConfig
 from unrolled.models.text_classifier import TextClassifier, TextClassifierConfig
 from unrolled.models.token_tagger import TokenTagger, TokenTaggerConfig
 from unrolled.recipes._reading_data import LONGEST
 
 E, D, P_DROP = 32, 48, 0.3
-JUDGES = ("bag", "last", "mean", "attention", "side by side")
+WINDOW = 3  # words that the convolution sees at a time
+JUDGES = ("bag", "convolution", "last", "mean", "attention", "side by side")
 
 
 class SideBySide(nn.Module):
@@ -34,6 +37,34 @@ class SideBySide(nn.Module):
         return self.read(nn.functional.pad(states, (0, 0, 0, gap)).flatten(1))
 
 
+class Convolution(nn.Module):
+    """What is found in any three words in a row, each at its strongest.
+
+    It reads the order of words that are near one another, and of no others.
+    """
+
+    def __init__(self, n_tokens: int) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(n_tokens, E)
+        self.drop = nn.Dropout(P_DROP)
+        self.net = TDNN(
+            TDNNConfig(
+                d_in=E,
+                n_classes=2,
+                widths=(D,),
+                n_delays=(WINDOW,),
+                dilations=(1,),
+                pooling="max",
+            )
+        )
+
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return logits (B, 2) for ids (B, T), real where ``mask`` (B, T) is True."""
+        lengths = None if mask is None else mask.sum(dim=1)
+        found = self.net.features(self.drop(self.embed(ids)), lengths=lengths)
+        return self.net.read(self.drop(max_state(found, mask)))
+
+
 def build(model: str, n_tokens: int) -> nn.Module:
     """Return a judge before training."""
     if model == "bag":
@@ -42,6 +73,8 @@ def build(model: str, n_tokens: int) -> nn.Module:
                 n_tokens=n_tokens, d_embed=E, n_classes=2, p_drop=P_DROP
             )
         )
+    if model == "convolution":
+        return Convolution(n_tokens)
     if model == "side by side":
         return SideBySide(n_tokens)
     return TextClassifier(

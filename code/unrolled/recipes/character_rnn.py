@@ -1,35 +1,42 @@
 """The character model that writes in the page: an Elman network on the Bible.
 
-Three networks of one size, from three seeds, read the training books. That of seed 0 is
-exported with its weights rounded to half precision, so that it travels in 300 kB; the
-rounded model is scored again.
+Three networks of one size, from three seeds, read the training books in pieces that
+begin anywhere, each with a state of zero; three more read them from front to back, and
+carry their state from piece to piece. The first of all is exported with its weights
+rounded to half precision, so that it travels in 300 kB; how the rounded models score,
+read and write is measured.
 """
 
 import base64
 import json
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from unrolled.data.batch import Batch
-from unrolled.data.corpora.kjv import kjv_text
-from unrolled.data.tokens.characters import Characters
-from unrolled.data.windows import sampled_windows
 from unrolled.evaluation.language_model import score_text
 from unrolled.losses import cross_entropy
 from unrolled.models import checkpoints
-from unrolled.models.rnn_lm import RNNLM, RNNLMConfig
-from unrolled.runtime import generator, seed_all
+from unrolled.models.rnn_lm import RNNLM, RNNLMConfig, RNNLMState
+from unrolled.recipes._character_data import ROWS as ROWS
+from unrolled.recipes._character_data import WIDTH as WIDTH
+from unrolled.recipes._character_data import characters, held_out, pieces, strands
+from unrolled.recipes._character_measures import (
+    bits_by_place,
+    people,
+    rounds,
+    samples,
+    shares,
+)
+from unrolled.runtime import seed_all
 from unrolled.training.loop import TrainConfig, training_steps
 from unrolled.training.optimizers import AdamW
 from unrolled.training.schedules import WarmupCosine
 
 NAME = "character-rnn"
-D, ROWS, WIDTH = 256, 32, 97
+D = 256
 STEPS = 1500
 TRAIN = TrainConfig(
     steps=STEPS,
@@ -38,23 +45,10 @@ TRAIN = TrainConfig(
     schedule=WarmupCosine(warmup=100, steps=STEPS),
 )
 EVERY = 100
-SCORED = 60_000  # characters of the validation books
 WEIGHTS = ("E", "W_x", "W_h", "b", "c")
-UNITS: list[dict[str, Any]] = [{"seed": seed} for seed in range(3)]
-
-
-@cache
-def characters() -> tuple[Characters, Tensor]:
-    """Return the tokenizer of the training books, and their ids."""
-    text = kjv_text().train
-    tokenizer = Characters.of(text)
-    return tokenizer, torch.tensor(tokenizer.encode(text))
-
-
-def held_out() -> str:
-    """Return the beginning of the validation books, without unknown characters."""
-    known = set(characters()[0].characters)
-    return "".join(c for c in kjv_text().validation[:SCORED] if c in known)
+UNITS: list[dict[str, Any]] = [
+    {"carried": carried, "seed": seed} for carried in (False, True) for seed in range(3)
+]
 
 
 def loss_fn(model: RNNLM, batch: Batch) -> Tensor:
@@ -62,17 +56,31 @@ def loss_fn(model: RNNLM, batch: Batch) -> Tensor:
     return cross_entropy(model(batch.x), batch.y)
 
 
-def steps(seed: int) -> Iterator[tuple[int, Tensor, RNNLM]]:
-    """Train one network; yield each update's number, its loss and the network."""
+def steps(seed: int, *, carried: bool = False) -> Iterator[tuple[int, Tensor, RNNLM]]:
+    """Train one network; yield each update's number, its loss and the network.
+
+    If its state is ``carried``, each piece begins with the state after the one before,
+    through which no gradient goes back.
+    """
     seed_all(seed)
-    tokenizer, text = characters()
-    model = RNNLM(RNNLMConfig(n_tokens=len(tokenizer), d_model=D, cell="rnn"))
-    draws = generator(seed)
-    batches = (
-        sampled_windows(text, ROWS, width=WIDTH, generator=draws) for _ in range(STEPS)
-    )
-    for update, loss in training_steps(model, loss_fn, batches, TRAIN):
-        yield update, loss, model
+    model = RNNLM(RNNLMConfig(n_tokens=len(characters()[0]), d_model=D, cell="rnn"))
+    state: RNNLMState | None = None
+
+    def in_order() -> Iterator[Batch]:
+        nonlocal state
+        for batch, first in strands(seed):
+            state = None if first else state
+            yield batch
+
+    def carried_loss(model: RNNLM, batch: Batch) -> Tensor:
+        nonlocal state
+        logits, after = model.read(batch.x, state)
+        state = after.detach()
+        return cross_entropy(logits, batch.y)
+
+    loss, batches = (carried_loss, in_order()) if carried else (loss_fn, pieces(seed))
+    for update, found in training_steps(model, loss, batches, TRAIN):
+        yield update, found, model
 
 
 def bits_per_byte(model: RNNLM) -> float:
@@ -83,10 +91,10 @@ def bits_per_byte(model: RNNLM) -> float:
 
 
 def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Train one network; keep its losses, mean by mean, and its bits a byte."""
+    """Train one network; keep its losses, its bits, and how it reads and writes."""
     losses: list[float] = []
     life, model = [], None
-    for update, loss, trained in steps(unit["seed"]):
+    for update, loss, trained in steps(**unit):
         losses.append(loss.item())
         if update % EVERY == 0:
             recent = losses[-EVERY:]
@@ -95,24 +103,29 @@ def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
     assert model is not None
     exact = bits_per_byte(model)
     model.half().float()
-    path = folder / f"seed-{unit['seed']}.safetensors"
-    checkpoints.save(path, model, characters()[0])
+    if not unit["carried"]:
+        path = folder / f"seed-{unit['seed']}.safetensors"
+        checkpoints.save(path, model, characters()[0])
     return {
         "first": losses[:10],
         "life": life,
         "bits per byte": exact,
         "bits per byte, rounded": bits_per_byte(model),
+        "by place": bits_by_place(model),
+        "writing": {name: shares(texts) for name, texts in samples(model).items()},
+        "rounds": rounds(model),
     }
 
 
 def summarise(units: list[dict[str, Any]]) -> dict[str, Any]:
     """Return how the seeds end."""
-    ends = [unit["bits per byte"] for unit in units]
+    ends = [unit["bits per byte"] for unit in units if not unit["carried"]]
     return {
         "characters": len(characters()[0]),
         "bits per byte, least": min(ends),
         "bits per byte, most": max(ends),
         "exported": units[0]["bits per byte, rounded"],
+        "people": shares(people()),
     }
 
 

@@ -21,6 +21,7 @@ from unrolled.evaluation.exposure import (
     misled,
     own_rows,
     scheduled_rows,
+    shows_a_key,
     step_errors,
 )
 from unrolled.models.rnn_lm import RNNLM, RNNLMConfig
@@ -90,19 +91,28 @@ def causes(model: RNNLM) -> dict[str, dict[str, float]]:
 
     ``misled`` is the share of steps at which the last two letters show another key than
     holds, and ``followed`` that of them at which the model's likeliest token is the one
-    that they show.
+    that they show. Of them some show another key's step, a share of ``another key``,
+    and the others one of no key at all; ``followed`` is given for each of the two.
     """
     found = {}
     for name, ids in prefixes(model).items():
         (wrong, shown), each = misled(LANGUAGE, ids), step_errors(model, LANGUAGE, ids)
+        key = shows_a_key(LANGUAGE, ids)
         said = model(begun(LANGUAGE, ids[:, :-1])).argmax(dim=-1)
         found[name] = {
-            "misled": wrong.float().mean().item(),
+            "misled": _share(wrong),
             "error there": each[wrong].mean().item(),
             "error elsewhere": each[~wrong].mean().item(),
-            "followed": (said == shown)[wrong].float().mean().item(),
+            "followed": _share((said == shown)[wrong]),
+            "another key": _share(key[wrong]),
+            "followed, another key": _share((said == shown)[wrong & key]),
+            "followed, no key": _share((said == shown)[wrong & ~key]),
         }
     return found
+
+
+def _share(where: Tensor) -> float:
+    return where.float().mean().item()
 
 
 def marginal_gap(model: RNNLM) -> float:

@@ -18,10 +18,10 @@ N = 10
 LATE = """
 import sys
 from itertools import takewhile
-from unrolled.grading import forbid
+from unrolled.grading.whereabouts import _INDEXED
 
 def late():
-    return [*takewhile(lambda name: name not in forbid._INDEXED, reversed(sys.modules))]
+    return [*takewhile(lambda name: name not in _INDEXED, reversed(sys.modules))]
 
 def f(x):
     return (x * x).sum()

@@ -7,12 +7,8 @@ import pytest
 import torch
 
 from unrolled.evaluation.intervals import Interval
-from unrolled.figures.primer import (
-    plot_digits,
-    plot_intervals,
-    plot_kernel_matrix,
-    plot_worth,
-)
+from unrolled.figures.pixels import plot_digits, plot_kernel_matrix
+from unrolled.figures.primer import plot_intervals, plot_overfit, plot_worth
 from unrolled.figures.style import LIGHT
 
 
@@ -34,19 +30,34 @@ def test_a_digit_has_a_mark_for_every_pixel_with_ink():
     assert uses(drawn, LIGHT.ink) == 6
 
 
-def test_a_matrix_shows_its_signs():
+def test_a_matrix_and_what_it_finds_show_their_signs():
     matrix = torch.zeros(36, 64)
     matrix[0, :5], matrix[1, 3:5] = 1.0, -2.0
+    found = torch.zeros(6, 6)
+    found[0, 0], found[1, 1:4] = 4.0, -1.0
     kernel = torch.tensor([[1.0, -2.0], [0.0, 3.0]])
-    drawn = plot_kernel_matrix(image((1, 1, 1.0)), kernel, matrix).light
-    assert uses(drawn, LIGHT.series[0]) == 5
-    assert uses(drawn, LIGHT.series[1]) == 2
+    drawn = plot_kernel_matrix(image((1, 1, 1.0)), kernel, found, matrix).light
+    assert uses(drawn, LIGHT.series[0]) == 5 + 1
+    rings = re.findall(rf"<use [^>]*stroke: {LIGHT.series[1]}", drawn)
+    assert len(rings) == 2 + 3
+
+
+def test_overfitting_has_a_band_for_each_line_and_the_share_wrong():
+    curve = {step: torch.tensor([0.2, 0.3, 0.1]) for step in (25, 50, 75)}
+    drawn = plot_overfit({"seen": curve, "new": curve}, share_wrong=0.3).light
+    for region, colour in zip(LIGHT.regions[:2], LIGHT.series[:2], strict=True):
+        assert f"fill: {region}" in drawn
+        assert f"stroke: {colour}" in drawn
+    assert "share of labels that are wrong" in drawn
 
 
 def test_worth_has_a_mark_for_every_size_and_way():
-    values = {n: torch.tensor([0.2, 0.3, 0.1]) for n in (100, 200, 400)}
-    curves = {"one": values, "two": values}
-    drawn = plot_worth({"a": curves, "b": curves}, x_label="n", y_label="error").light
+    values = {n: 20 / n * torch.tensor([0.2, 0.3, 0.1]) for n in (100, 200, 400)}
+    better = {n: v / 1.5 for n, v in values.items()}
+    curves = {"one": values, "two": better}
+    drawn = plot_worth(
+        {"a": curves, "b": curves}, arrow=("two", 200), x_label="n", y_label="error"
+    ).light
     for colour in LIGHT.series[:2]:
         assert uses(drawn, colour) >= 6
     assert set(re.findall(r"#[0-9a-f]{6}", drawn)) <= set(LIGHT.colours())

@@ -90,7 +90,7 @@ def roll(
     """Take ``steps`` with torch's optimizer; return the path and its losses.
 
     The path (N + 1, 2) begins at ``start``; with it come the losses (N + 1,). ``beta``
-    is the momentum, and of Adam the first decay. Where a weight goes beyond ``FAR``
+    is the momentum, and of Adam its ``beta_1``. Where a weight goes beyond ``FAR``
     the path ends.
     """
     check_choice("method", method, METHODS)

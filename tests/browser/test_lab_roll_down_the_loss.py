@@ -189,3 +189,31 @@ def test_the_table_has_every_step(page):
     )
     run = roll_numbers(PRESETS["A little too bold"])
     expect(page.locator(".lab-table tbody tr")).to_have_count(len(run.points))
+
+
+def test_a_loss_that_leaves_the_plot_ends_in_an_arrow(page):
+    example = page.get_by_role("combobox", name="Example")
+    expect(page.locator("[data-gone]")).to_have_count(0)
+    example.select_option(label="A little too bold")
+    gaps = roll_numbers(PRESETS["A little too bold"]).gaps
+    inside = int((gaps <= 1e6).sum())  # it only grows
+    line = page.locator("[data-line=gaps]").get_attribute("points").split()
+    assert len(line) == inside + 1  # and the first one beyond
+    expect(page.locator("[data-gone]")).to_have_count(1)
+    expect(page.locator(".lab-says")).to_contain_text("where the path ends")
+
+
+def test_a_number_that_is_not_used_cannot_be_set(page):
+    slider = page.get_by_role("slider", name="momentum (not used)")
+    expect(slider).to_be_disabled()
+    page.get_by_role("combobox", name="Method").select_option("adam")
+    expect(page.get_by_role("slider", name="\u03b2\u2081 of Adam")).to_be_enabled()
+
+
+def test_the_map_says_which_weights_it_shows(page):
+    for surface, low, high in (("valley", "\u22123", "3"), ("bend", "\u22122", "2")):
+        page.get_by_role("combobox", name="Surface").select_option(surface)
+        ticks = page.locator(".lab-slope .lab-tick").all_text_contents()
+        assert ticks[0] == low
+        assert ticks[8] == high
+        assert ticks[-2:] == ["w\u2081", "w\u2082"]

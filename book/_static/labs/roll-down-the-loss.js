@@ -14,6 +14,8 @@
   const FAR = 1e6; // and beyond this the path ends
   const REACH = { rate: [-3, 0.5, 0.05], beta: [0, 0.99, 0.01] };
   const PLACE = 0.05; // the start moves on a grid of this width
+  const HIGH = 1e6; // the plot of losses ends here, with an arrow
+  const BOX = { left: 0.1, top: 0.015, width: 1.12, height: 1.115 }; // round the unit square
   const KEYS = ['surface', 'method', 'rate', 'beta', 'w1', 'w2'];
 
   // ---- numbers ----
@@ -50,7 +52,7 @@
         memory.m = memory.m ? memory.m.map((m, i) => beta * m + g[i]) : g;
         return w.map((v, i) => v - lr * memory.m[i]);
       } },
-    adam: { name: 'Adam', beta: 'first decay of Adam',
+    adam: { name: 'Adam', beta: '\u03b2\u2081 of Adam',
       step(w, g, memory, { lr, beta, t }) {
         const beta2 = 0.999;
         const [m, v] = [memory.m || [0, 0], memory.v || [0, 0]];
@@ -78,14 +80,19 @@
     const gaps = losses.map((v) => v - lowest);
     const out = path.findIndex((w) => !w.every((v) => Math.abs(v) <= AWAY));
     const off = gaps.map((gap, k) => (gap > NEAR ? k : -1)).reduce((a, b) => Math.max(a, b), -1);
+    const last = path.length - 1;
     return { lr, path, losses, gaps, flown: out < 0 ? null : out,
+      ended: path[last].every((v) => Math.abs(v) <= FAR) ? null : last,
       arrived: off + 1 < path.length ? off + 1 : null,
-      slope: Math.hypot(...slope(path[path.length - 1])) };
+      slope: Math.hypot(...slope(path[last])) };
   }
 
   /** Where the path leads, in a sentence. */
-  function verdict({ flown, arrived, gaps, slope }) {
-    if (flown !== null) return `Flies off: after ${flown} steps a weight is beyond 1,000.`;
+  function verdict({ flown, ended, arrived, gaps, slope }) {
+    if (flown !== null) {
+      const end = ended === null ? '' : `, after ${ended} beyond a million, where the path ends`;
+      return `Flies off: after ${flown} steps a weight is beyond 1,000${end}.`;
+    }
     if (arrived === 0) return 'Starts at the lowest point, and stays there.';
     if (arrived !== null) {
       return `Arrives: within 0.001 of the lowest loss from step ${arrived} on.`;
@@ -189,7 +196,8 @@
     const stepper = tools.stepper({ count: STEPS + 1, noun: 'point', wait: 90,
       onStep: () => draw() });
 
-    const picture = svg('svg', { role: 'img', viewBox: '-0.012 -0.012 1.024 1.024',
+    const picture = svg('svg', { role: 'img', 
+      viewBox: `${-BOX.left} ${-BOX.top} ${BOX.width} ${BOX.height}`,
       class: 'lab-court lab-slope' });
     const frame = el('div', { class: 'lab-losses' });
     const plot = svg('svg', { role: 'img' });
@@ -229,8 +237,8 @@
       if (!dragged) return;
       const { corner, side } = SURFACES[state.surface];
       const box = picture.getBoundingClientRect();
-      const right = -0.012 + ((event.clientX - box.left) / box.width) * 1.024;
-      const up = 1.012 - ((event.clientY - box.top) / box.height) * 1.024;
+      const right = -BOX.left + ((event.clientX - box.left) / box.width) * BOX.width;
+      const up = 1 + BOX.top - ((event.clientY - box.top) / box.height) * BOX.height;
       state.w1 = within(corner[0] + right * side, corner[0], side);
       state.w2 = within(corner[1] + up * side, corner[1], side);
       update();
@@ -259,6 +267,7 @@
       sliders.rate.input.setAttribute('aria-valuetext', short(run.lr));
       const { beta } = METHODS[state.method];
       betaName.textContent = beta || 'momentum (not used)';
+      sliders.beta.input.disabled = beta === null;
       surface.set(state.surface);
       method.set(state.method);
       const same = PRESETS.findIndex((p) => KEYS.every((key) => p[key] === state[key]));
@@ -278,6 +287,7 @@
         svg('clipPath', { id: clip }, svg('rect', { x: 0, y: 0, width: 1, height: 1 })),
         svg('rect', { x: 0, y: 0, width: 1, height: 1, class: 'lab-wall' }),
         ...lines.map((d) => svg('path', { d, class: 'lab-level' })),
+        ...axes(corner, side),
       ];
       for (const low of LOWEST[state.surface]) {
         const [x, y] = at(low);
@@ -311,10 +321,25 @@
       live.say(now === run.path.length - 1 ? sentence : spot);
     }
 
+    /** The two weights along the edges of the map: numbers, and their names. */
+    function axes(corner, side) {
+      const small = { class: 'lab-tick', 'aria-hidden': 'true' };
+      const ticks = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => {
+        const [a, b] = corner.map((low) => fmt(low + share * side, 1).replace(/\.0$/, ''));
+        return [svg('text', { ...small, x: share, y: 1.045, 'text-anchor': 'middle' }, a),
+          svg('text', { ...small, x: -0.018, y: 1.012 - share, 'text-anchor': 'end' }, b)];
+      });
+      const name = (sub, x, y) => svg('text', { ...small, x, y, 'text-anchor': 'middle' },
+        'w', svg('tspan', { dy: 0.008 }, sub === 1 ? '\u2081' : '\u2082'));
+      return [...ticks, name(1, 0.625, 1.085), name(2, -0.07, 0.385)];
+    }
+
     function drawLosses(now) {
       const width = Math.max(220, frame.clientWidth);
       const [left, right, top, bottom, height] = [44, 8, 16, 26, 150];
-      const logs = run.gaps.map((v) => Math.log10(Math.min(1e6, Math.max(1e-6, v))));
+      const logs = run.gaps.map((v) => Math.log10(Math.min(HIGH, Math.max(1e-6, v))));
+      const gone = run.gaps.findIndex((v) => !(v <= HIGH));
+      const drawn = gone < 0 ? logs : logs.slice(0, gone + 1);
       const high = Math.ceil(Math.max(0, ...logs));
       const low = Math.min(high - 2, Math.floor(Math.min(...logs)));
       const x = (k) => left + (k / STEPS) * (width - left - right);
@@ -334,9 +359,14 @@
       parts.push(svg('text', { x: (left + width - right) / 2, y: height - 4,
         class: 'lab-mid lab-quiet' }, 'step'),
       svg('polyline', { class: 'lab-series', 'data-line': 'gaps', stroke: 'var(--lab-series-1)',
-        points: logs.map((v, k) => `${x(k).toFixed(2)},${y(v).toFixed(2)}`).join(' ') }),
+        points: drawn.map((v, k) => `${x(k).toFixed(2)},${y(v).toFixed(2)}`).join(' ') }),
       svg('line', { class: 'lab-now lab-wire', x1: x(now), x2: x(now), y1: top,
         y2: height - bottom }));
+      if (gone >= 0) {
+        parts.push(svg('path', { class: 'lab-series', stroke: 'var(--lab-series-1)',
+          'data-gone': '', d: `M${x(gone) - 4} ${top + 5}L${x(gone)} ${top - 1}l4 6` }),
+        svg('text', { x: x(gone) + 9, y: top + 4, class: 'lab-quiet' }, 'and on, beyond the plot'));
+      }
       plot.setAttribute('width', width);
       plot.setAttribute('height', height);
       plot.setAttribute('aria-label', `The loss above the lowest, step by step: from ${

@@ -11,7 +11,7 @@ import ipywidgets
 import torch
 from torch import Tensor
 
-from unrolled.training.surfaces import SURFACES, Surface, roll
+from unrolled.training.surfaces import FAR, SURFACES, Surface, roll
 
 STEPS = 100  # as in roll-down-the-loss.js
 NEAR = 1e-3  # this close to the lowest loss counts as there
@@ -63,6 +63,12 @@ class Path:
         return int(out.nonzero()[0]) if bool(out.any()) else None
 
     @property
+    def ended(self) -> int | None:
+        """The step with which the path ends for being too far off, if it does."""
+        there = bool((self.points[-1].abs() <= FAR).all())
+        return None if there else len(self.points) - 1
+
+    @property
     def arrived(self) -> int | None:
         """The step from which on the loss stays near the lowest, if it does."""
         off = (self.gaps > NEAR).nonzero().flatten()
@@ -91,7 +97,10 @@ def roll_numbers(setting: Setting) -> Path:
 def verdict(run: Path) -> str:
     """Return in a sentence where the path leads, as the lab in the page says it."""
     if run.flown is not None:
-        return f"Flies off: after {run.flown} steps a weight is beyond 1,000."
+        said = f"Flies off: after {run.flown} steps a weight is beyond 1,000"
+        if run.ended is None:
+            return f"{said}."
+        return f"{said}, after {run.ended} beyond a million, where the path ends."
     if run.arrived == 0:
         return "Starts at the lowest point, and stays there."
     if run.arrived is not None:

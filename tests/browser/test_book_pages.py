@@ -413,3 +413,14 @@ def test_every_fault_of_a_bad_page_is_found(browser, tmp_path):
     assert len(figure_faults(found, "dark")) == 2
     rules = {line.split(" at ")[0] for line in found.axe}
     assert {"image-alt", "color-contrast"} <= rules
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_first_visit_is_silent_and_follows_the_system(open_page, server, scheme):
+    """Nothing is stored yet: no mode, no theme."""
+    first = open_page(color_scheme=scheme)
+    first.page.goto(f"{server}chapters/00-primer.html")
+    root = first.page.locator("html")
+    expect(root).to_have_attribute("data-theme", scheme)
+    expect(root).to_have_attribute("data-mode", "auto")
+    first.assert_clean()

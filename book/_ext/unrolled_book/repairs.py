@@ -129,8 +129,13 @@ def depart_citation(writer: Any, node: nodes.citation) -> None:
         writer.body.append("</div>\n")
 
 
+#: Who comes for the first time has chosen no mode; the theme complains, then says this.
+FIRST_MODE = "document.documentElement.dataset.mode ||= 'auto';"
+
+
 def setup(app: Sphinx) -> None:
     """Register the repairs."""
+    app.add_js_file(None, body=FIRST_MODE)
     app.connect("doctree-read", span_groups)
     app.connect("doctree-resolved", drop_repeated_ids)
     app.connect("doctree-resolved", glue_marks)

@@ -188,7 +188,9 @@
     const stepper = tools.stepper({ count: COUNT - 1, noun: 'frame', wait: 420,
       onStep: () => draw() });
 
-    const picture = svg('svg', { role: 'img', viewBox: '-0.03 -0.03 1.06 1.06', class: 'lab-court' });
+    // Narrower than the card on a phone: a guess may lie outside the box.
+    const picture = svg('svg', { role: 'img', viewBox: '-0.03 -0.03 1.06 1.06',
+      class: 'lab-court', style: 'width: min(86%, 460px)' });
     const says = el('p', { class: 'lab-says' });
     const values = KINDS.map(({ key }) => el('dd', { 'data-show': key }));
     const sample = ({ shape, paint }) => svg('svg', { width: 18, height: 16,

@@ -14,6 +14,8 @@ import yaml
 from bs4 import BeautifulSoup
 from pybtex.database import BibliographyData, Entry, parse_string
 
+from unrolled_book.citations import tell_years_apart
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "book" / "references.bib"
 PAGE = ROOT / "_build" / "html" / "book" / "bibliography.html"
@@ -182,6 +184,30 @@ def test_the_page_lists_what_is_cited_and_links_every_doi_and_preprint():
             assert f"https://doi.org/{fields['doi']}" in links, key
         if "eprint" in fields:
             assert f"https://arxiv.org/abs/{fields['eprint']}" in links, key
+
+
+@pytest.mark.built
+def test_no_two_works_are_cited_alike():
+    told: dict[str, set[str]] = {}
+    for path in (PAGE.parents[1] / "chapters").glob("*.html"):
+        page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for link in page.select("a[href*='bibliography.html#id']"):
+            if re.search(r"\D, \d{4}", link.text):  # with the author in the link
+                told.setdefault(link.text, set()).add(link["href"])
+    assert len(told) > 50
+    assert [words for words, places in told.items() if len(places) > 1] == []
+
+
+def test_works_of_one_author_and_year_are_told_apart():
+    text = SOURCE.read_text(encoding="utf-8")
+    found = entries(text).entries
+    tell_years_apart(found)
+    years = {key: entry.fields["year"] for key, entry in found.items()}
+    assert years["mikolov2013"] == "2013a"
+    assert years["mikolov2013c"] == "2013c"
+    assert years["bengio2003"] == "2003"
+    tell_years_apart(found)  # a build that is taken up again
+    assert {key: entry.fields["year"] for key, entry in found.items()} == years
 
 
 # ---- the checks themselves can fail ----

@@ -7,6 +7,7 @@ from sphinx.application import Sphinx
 PARTS = (
     "arithmetic",
     "byline",
+    "citations",
     "claims",
     "data_cards",
     "deck_map",

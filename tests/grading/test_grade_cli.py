@@ -186,6 +186,8 @@ def test_a_class_is_graded(graded):
         assert row["q2"] == ("" if words else "0")
         assert row["total"] == ("" if words else f"{points}")
         assert row["seal"] == "sealed"
+    unread = scores.pop("broken")
+    assert (unread["total"], unread["status"]) == ("", "nothing to grade")
     assert len(scores) == len(CLASS)
     assert "Answers in words to be marked: 3 students" in told.output
     assert sorted(path.name for path in out.iterdir()) == [
@@ -315,7 +317,7 @@ def test_a_share_writes_results_and_the_last_run_merges(
         assert os.listdir(out) == [FOLDER]
     assert call(course, "12", folder, *more).exit_code == 1
     assert call(course, "12", folder, *more, "--resume").exit_code == 0
-    assert len(rows(out)) == len(CLASS)
+    assert len(rows(out)) == len(CLASS) + 1  # and who handed in a broken file
 
 
 def test_faults_of_the_machine_are_listed_and_are_no_zeros(course, tmp_path, pretend):

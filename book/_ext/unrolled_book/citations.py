@@ -18,15 +18,17 @@ _KEY = re.compile(r"([a-z]+)(\d{4})([b-z]?)")
 def tell_years_apart(entries: Mapping[str, Entry]) -> None:
     """Give the letter of its key to the year of each entry that needs one."""
     for key, entry in entries.items():
-        name, year, letter = _KEY.fullmatch(key).groups()
-        if letter or f"{name}{year}b" in entries:
-            entry.fields["year"] = f"{year}{letter or 'a'}"
+        if found := _KEY.fullmatch(key):
+            name, year, letter = found.groups()
+            if letter or f"{name}{year}b" in entries:
+                entry.fields["year"] = f"{year}{letter or 'a'}"
 
 
 def on_read(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     """Do so before pages are read."""
-    domain: Any = env.get_domain("cite")
-    tell_years_apart(domain.bibdata.data.entries)
+    domain: Any = env.domains.get("cite")
+    if domain is not None:  # a book may cite nothing
+        tell_years_apart(domain.bibdata.data.entries)
 
 
 def setup(app: Sphinx) -> None:

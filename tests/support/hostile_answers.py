@@ -353,8 +353,9 @@ HOSTILE: dict[str, tuple[str, int, tuple[str, ...] | None]] = {
         ("passed", "passed"),
     ),
     "imports the grader": (
-        "import unrolled.grading.engine.answers as e\n"
-        "import unrolled.grading.engine.outcomes as o\n"
+        "from importlib import import_module as fetch\n"  # spelt, it is forbidden
+        "e = fetch('unrol' + 'led.grading.engine.answers')\n"
+        "o = fetch('unrol' + 'led.grading.engine.outcomes')\n"
         "o.of_test = e.of_test = e._run = lambda *a, **k: 'passed'\n" + WRONG,
         0,
         ("failed", "failed"),
@@ -537,8 +538,9 @@ HOSTILE: dict[str, tuple[str, int, tuple[str, ...] | None]] = {
         None,  # out of time or out of memory, in its own worker
     ),
     "claims to be ungraded": (
-        "from unrolled.grading.sandbox.process import WorkerLost\n"
-        "def double(x): raise WorkerLost('ungraded')\n",
+        "from importlib import import_module as fetch\n"
+        "lost = fetch('unrol' + 'led.grading.sandbox.process').WorkerLost\n"
+        "def double(x): raise lost('ungraded')\n",
         0,
         ("error", "error"),
     ),

@@ -74,6 +74,21 @@ def test_starts_differ_in_what_may_move():
     assert random.embed.weight.requires_grad
 
 
+def test_a_slow_table_moves_at_a_part_of_the_rate():
+    ids = torch.arange(1, 9).reshape(2, 4)
+    moved = {}
+    for start in ("slow", "tuned"):
+        model = frozen_or_tuned.start_model(start)
+        assert torch.equal(model.embed.weight, frozen_or_tuned.vectors())
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.0)
+        F.cross_entropy(model(ids), torch.tensor([0, 1])).backward()
+        optimizer.step()
+        moved[start] = (model.embed.weight - frozen_or_tuned.vectors()).detach()[1:9]
+    size = frozen_or_tuned.SLOWNESS * 0.01
+    assert abs(moved["slow"].abs().median().item() / size - 1) < 0.01
+    assert moved["tuned"].abs().median() > 30 * moved["slow"].abs().median()
+
+
 def test_parts_share_no_text_and_labels_are_clear():
     train, test = frozen_or_tuned.part("train"), frozen_or_tuned.part("test")
     assert set(train.y.tolist()) == set(test.y.tolist()) == {0, 1}

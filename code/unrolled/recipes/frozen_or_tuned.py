@@ -1,8 +1,9 @@
 """Frozen or tuned? Word vectors for telling good opinions from bad, by labels given.
 
 Each unit trains a bag of words on so many tweets with their labels: on GloVe's vectors
-as they are (frozen), on the same vectors free to move (tuned), or on vectors that start
-at random. It stops when the validation texts say so, and is scored on the test texts.
+as they are (frozen), on the same vectors free to move (tuned) or to move slowly (slow),
+or on vectors that start at random. It stops when the validation texts say so, and is
+scored on the test texts.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils.parametrize import register_parametrization
 
 from unrolled.data.batch import Batch
 from unrolled.data.corpora.glove import glove
@@ -27,9 +29,10 @@ from unrolled.runtime import generator, seed_all
 from unrolled.training.loop import TrainConfig, fit
 
 CLEAR = 1.0  # texts whose score is nearer to zero are left out
-STARTS = ("frozen", "tuned", "random")
+STARTS = ("frozen", "slow", "tuned", "random")
 LABELS, SEEDS = (25, 50, 100, 200, 400, 800, 1600), range(8)
 STEPS, N_ROWS, RATE = 600, 32, 1e-2
+SLOWNESS = 0.03  # the rate of a slow table, as a part of RATE
 UNITS: list[dict[str, Any]] = [
     {"start": start, "labels": n, "seed": seed}
     for n, start, seed in product(LABELS, STARTS, SEEDS)
@@ -74,8 +77,25 @@ def vectors() -> Tensor:
     return torch.from_numpy(np.concatenate([np.zeros_like(table[:1]), table]))
 
 
+class SlowTable(nn.Module):
+    """A table that is what it was, and a small part of what is learnt.
+
+    Adam's steps have one size whatever the gradient's, so the table moves at this part
+    of the rate.
+    """
+
+    def __init__(self, given: Tensor) -> None:
+        super().__init__()
+        self.given: Tensor
+        self.register_buffer("given", given)
+
+    def forward(self, learnt: Tensor) -> Tensor:
+        """Return the table (V, E)."""
+        return self.given + SLOWNESS * learnt
+
+
 def start_model(start: str) -> BagClassifier:
-    """Return a bag of words with this start: frozen, tuned or random."""
+    """Return a bag of words with this start, one of ``STARTS``."""
     n_tokens, width = vectors().shape
     model = BagClassifier(
         BagClassifierConfig(n_tokens=n_tokens, d_embed=width, n_classes=2)
@@ -85,6 +105,9 @@ def start_model(start: str) -> BagClassifier:
         nn.init.normal_(model.embed.weight, std=spread)
         if start != "random":
             model.embed.weight.copy_(vectors())
+    if start == "slow":
+        nn.init.zeros_(model.embed.weight)
+        register_parametrization(model.embed, "weight", SlowTable(vectors()))
     model.embed.weight.requires_grad_(start != "frozen")
     return model
 

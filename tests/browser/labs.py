@@ -66,12 +66,17 @@ def tab_through(page: Page) -> list[tuple[str, str, float]]:
 
 
 def stops(page: Page) -> list[str]:
-    """Return the HTML of what Tab ought to reach: of radios the one that is chosen."""
+    """Return the HTML of what Tab ought to reach: of radios the one that is chosen.
+
+    A slider that does nothing now may be disabled. A button may not: it would lose the
+    focus of whoever pressed it.
+    """
     return page.evaluate(
         """() => [...document.querySelectorAll('.unrolled-lab :is(a[href], button,'
               + 'input, select, textarea, summary, [tabindex="0"])')]
           .filter(node => node.checkVisibility()
-            && (node.type !== 'radio' || node.checked))
+            && (node.type !== 'radio' || node.checked)
+            && !(node.type === 'range' && node.disabled))
           .map(node => node.cloneNode().outerHTML)"""
     )
 

@@ -40,7 +40,8 @@ def stages() -> list[Stage]:
     sources = sorted((ROOT / "chapters").glob("[0-9][0-9]-*.md"))
     notebooks = [str(source.with_suffix(".ipynb")) for source in sources]
     halves = ["-n", "2", "--dist", "loadfile"]
-    by_page = ["-n", "2", "--dist", "loadgroup", "--durations=5"]  # see its conftest
+    by_page = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]
+    by_page += ["--durations=5"]  # see tests/browser/conftest.py
     ruff, mypy = str(BIN / "ruff"), str(BIN / "mypy")
     return [
         Stage(name="lint", command=[ruff, "check", "-q", ".", *notebooks], fast=True),

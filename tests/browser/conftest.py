@@ -35,8 +35,10 @@ class BlockedPage:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give two processes their shares (``--dist loadgroup``): by page, else by file.
 
-    All tests of a page read the same visit; all of another file share its fixtures.
+    All tests of a page read the same visit; all of another file share its fixtures. The
+    longest share, the PDF, is begun first, so that no process ends up waiting for it.
     """
+    items.sort(key=lambda item: item.path.name != "test_pdf.py")
     for item in items:
         if item.path.parent == Path(__file__).parent:
             call = getattr(item, "callspec", None)

@@ -189,6 +189,14 @@ def test_forbidden_functions_of_python(sandbox, code):
     assert grade(sandbox, {"q1": code}, "q1").earned == 4
 
 
+def refused_for_its_names_alone(sandbox, code, names, *, instead):
+    """Assert that an answer is right, is refused, and can be written ``instead``."""
+    graded = grade(sandbox, {"q1": code}, "q1", forbid=names)
+    assert set(statuses(graded).values()) == {"forbidden"}
+    assert grade(sandbox, {"q1": code}, "q1").earned == 4
+    assert grade(sandbox, {"q1": instead}, "q1", forbid=names).earned == 4
+
+
 CONVOLUTIONS = {
     "by another name": "getattr(torch._C._VariableFunctions, 'conv' + '1d')(*given)",
     "by its packet": "getattr(torch.ops.aten, 'conv' + '1d')(*given)",
@@ -202,11 +210,8 @@ def test_forbidden_operators_whatever_leads_to_them(sandbox, way):
     code = "def double(x):\n    given = x.reshape(1, 1, -1), x.new_full((1, 1, 1), 2)\n"
     code += f"    return {CONVOLUTIONS[way]}.reshape(x.shape)\n"
     names = ("F.conv1d", "torch.convolution")
-    graded = grade(sandbox, {"q1": code}, "q1", forbid=names)
-    assert set(statuses(graded).values()) == {"forbidden"}
-    assert grade(sandbox, {"q1": code}, "q1").earned == 4
     product = "def double(x): return x @ (2 * torch.eye(x.shape[-1]).to(x))\n"
-    assert grade(sandbox, {"q1": product}, "q1", forbid=names).earned == 4
+    refused_for_its_names_alone(sandbox, code, names, instead=product)
 
 
 WAYS_BACK = {
@@ -225,12 +230,9 @@ def test_no_way_back_where_autograd_is_forbidden(sandbox, way):
     code = "def double(x):\n    x = x.clone().requires_grad_()\n    y = x * x\n"
     code += f"    return {WAYS_BACK[way]}.detach()\n"
     names = ("torch.autograd.grad", "Tensor.backward")
-    graded = grade(sandbox, {"q1": code}, "q1", forbid=names)
-    assert set(statuses(graded).values()) == {"forbidden"}
-    assert grade(sandbox, {"q1": code}, "q1").earned == 4
     by_hand = "W = nn.Parameter(torch.ones(()).double())\n"
     by_hand += "def double(x): return (x * W + x * W).detach()\n"
-    assert grade(sandbox, {"q1": by_hand}, "q1", forbid=names).earned == 4
+    refused_for_its_names_alone(sandbox, code, names, instead=by_hand)
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,11 @@ def test_sources_stored_as_lines_are_counted_alike():
     assert notebooks.text(["a\n", "b"]) == notebooks.text("a\nb") == "a\nb"
 
 
+def test_a_measured_number_is_one_word_to_read():
+    words = prose("word " * 650 + "{measured}`a:b c d` " * 100)
+    assert byline.minutes_to_read({"cells": [words]}) == 5
+
+
 class WrittenError(Exception):
     """Raised in the place where myst-nb would write a file, with the file's name."""
 

@@ -1,6 +1,7 @@
 """Under a chapter's title: how long it takes to read and to run."""
 
 import math
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -10,13 +11,14 @@ from unrolled_book import notebooks
 
 WORDS_A_MINUTE = 150  # unhurried: this is a textbook
 MINUTES_A_CELL = 0.75
+MEASURED = re.compile(r"\{measured\}`[^`]*`")  # a number on the page
 
 
 def minutes_to_read(notebook: dict) -> int:
     """Estimate the reading time to the next five minutes."""
     cells = notebook["cells"]
     prose = (notebooks.text(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    words = sum(len(text.split()) for text in prose)
+    words = sum(len(MEASURED.sub("number", text).split()) for text in prose)
     code = sum(cell["cell_type"] == "code" for cell in cells)
     return 5 * math.ceil((words / WORDS_A_MINUTE + code * MINUTES_A_CELL) / 5)
 

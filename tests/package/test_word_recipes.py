@@ -76,17 +76,30 @@ def test_starts_differ_in_what_may_move():
 
 def test_a_slow_table_moves_at_a_part_of_the_rate():
     ids = torch.arange(1, 9).reshape(2, 4)
-    moved = {}
-    for start in ("slow", "tuned"):
+    for start, pace in frozen_or_tuned.PACES.items():
         model = frozen_or_tuned.start_model(start)
         assert torch.equal(model.embed.weight, frozen_or_tuned.vectors())
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.0)
         F.cross_entropy(model(ids), torch.tensor([0, 1])).backward()
         optimizer.step()
-        moved[start] = (model.embed.weight - frozen_or_tuned.vectors()).detach()[1:9]
-    size = frozen_or_tuned.SLOWNESS * 0.01
-    assert abs(moved["slow"].abs().median().item() / size - 1) < 0.01
-    assert moved["tuned"].abs().median() > 30 * moved["slow"].abs().median()
+        moved = (model.embed.weight - frozen_or_tuned.vectors()).detach()[1:9]
+        assert moved.abs().median().item() == pytest.approx(0.01 * pace, rel=0.02)
+
+
+def test_validation_chooses_the_pace_and_the_test_does_not():
+    seeds = frozen_or_tuned.SEEDS
+    units = [
+        {"start": start, "labels": n, "seed": seed, "accuracy": a, "validation": v}
+        for seed in seeds
+        for start, n, a, v in (
+            ("frozen", 25, 0.6, 0.5),
+            ("3 %", 25, 0.5, 0.4),
+            ("random", 25, 0.9, 0.1),
+            ("tuned", 50, 0.9, 0.1),
+        )
+    ]
+    found = frozen_or_tuned.chosen(units, 25)
+    assert [(u["seed"], u["start"]) for u in found] == [(seed, "3 %") for seed in seeds]
 
 
 def test_parts_share_no_text_and_labels_are_clear():

@@ -19,6 +19,7 @@ VERDICTS = (
 )
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SOURCE = re.compile(r"00[0-4]:\d+(-\d+)?")
+_UNFOLDED, _FOLDED_FROM = 6, 9  # numbers of a card that stand open; when to fold
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -51,10 +52,10 @@ class Claim:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         numbers = "; ".join(f"{k} {pretty(v)}" for k, v in self.measured.items())
-        rows = "".join(
+        rows = [
             f"<div><dt>{escape(name)}</dt><dd>{pretty(value)}</dd></div>"
             for name, value in self.measured.items()
-        )
+        ]
         slide = ""
         if self.source:
             slide = f'<span class="claim-slide">slide {self.source}'
@@ -65,7 +66,7 @@ class Claim:
             "text/html": f'<div class="claim" id="claim-{self.id}" role="group" '
             f'aria-label="Claim: {self.id}"><p class="claim-head">'
             f'<span class="claim-mark">Claim, held in this run</span>{slide}'
-            f"</p><p>{escape(self.sentence)}</p><dl>{rows}</dl></div>",
+            f"</p><p>{escape(self.sentence)}</p>{_folded(rows)}</div>",
             "text/plain": f"Claim {self.id}: {self.sentence} Measured: {numbers}.",
         }
 
@@ -115,6 +116,16 @@ def claim(
     return Claim(
         id=id, sentence=sentence, measured=numbers, source=source, verdict=verdict
     )
+
+
+def _folded(rows: list[str]) -> str:
+    """Return a card's rows as a list; of many, all but the first are folded."""
+    if len(rows) < _FOLDED_FROM:
+        return f"<dl>{''.join(rows)}</dl>"
+    first, rest = "".join(rows[:_UNFOLDED]), "".join(rows[_UNFOLDED:])
+    words = f"{len(rows) - _UNFOLDED} more numbers"
+    fold = f"<details><summary>{words}</summary><dl>{rest}</dl></details>"
+    return f"<dl>{first}</dl>{fold}"
 
 
 def _plain(value: Any) -> float:

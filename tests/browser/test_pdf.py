@@ -264,6 +264,16 @@ def test_the_answers_come_last_and_the_quizzes_say_where(book):
     assert all(int(page) >= first for page in said)
 
 
+def test_what_a_claim_folds_on_the_screen_is_printed(book):
+    folds = [f for _, _, a in articles() for f in a.select(".claim details")]
+    assert folds
+    printed = squeezed("".join(book.words))
+    for fold in folds:
+        assert squeezed(fold.summary.text) not in printed
+        for row in fold.select("dl > div"):
+            assert squeezed(row.text) in printed
+
+
 # ---- one page, printed by a reader ----
 
 VISIBLE = """() => [...document.querySelectorAll(

@@ -174,3 +174,15 @@ def test_numbers_are_written_as_the_book_writes_them(value, spec, text):
 def test_what_is_always_true_is_no_condition(holds):
     with pytest.raises(TypeError, match=r"must be true or false, got a (tuple|gener)"):
         claim("a", "A.", measured={"x": 9.0}, holds=holds)
+
+
+@pytest.mark.parametrize("n", [1, 8, 9, 30])
+def test_a_card_with_many_numbers_folds_all_but_the_first(n):
+    numbers = {f"number {i}": float(i) for i in range(n)}
+    html = bundle(measured=numbers, holds=lambda m: True)["text/html"]
+    card = BeautifulSoup(html, "html.parser")
+    assert [row.text for row in card("dt")] == list(numbers)
+    folded = card.select("details dt")
+    assert len(folded) == (0 if n < 9 else n - 6)
+    if folded:
+        assert card.summary.text == f"{n - 6} more numbers"

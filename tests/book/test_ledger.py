@@ -212,6 +212,20 @@ def test_an_entry_and_the_claims_about_its_line_agree(each):
     assert not verdicts or each.verdict in verdicts
 
 
+@pytest.mark.parametrize(
+    "source",
+    sorted(
+        {
+            entry.claim["source"]
+            for entry in FOUND.values()
+            if entry.claim["verdict"] not in (None, "holds")
+        }
+    ),
+)
+def test_a_claim_that_faults_a_slide_has_an_entry_about_its_lines(source):
+    assert any(each.speaks_to(source) for each in CORRECTIONS)
+
+
 def test_no_computed_number_is_left_unused():
     text = (ROOT / "book" / "corrections.yml").read_text(encoding="utf-8")
     used = set(re.findall(r"\{computed\}`([^:`]+)", text)) - {"name"}

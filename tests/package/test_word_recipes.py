@@ -7,7 +7,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from unrolled.recipes import company, frozen_or_tuned, window_words
+from unrolled.evaluation.perplexity import bits_per_token
+from unrolled.models.skipgram import SkipGram, SkipGramConfig
+from unrolled.models.window_lm import WindowLM, WindowLMConfig, log_probabilities
+from unrolled.recipes import company, frozen_or_tuned, window_words, word_tables
 from unrolled.recipes.runner import results
 from unrolled.runtime import generator
 from unrolled.widgets.bpe_stepper import EXAMPLES, bpe_steps, spelt
@@ -60,6 +63,85 @@ def test_kin_come_first_where_steps_are_equal():
     assert len(ranks) == 6
     assert all(out == 1 for _, out in ranks)
     assert all(free >= out for free, out in ranks)
+
+
+@pytest.fixture(scope="module")
+def window_model():
+    config = WindowLMConfig(
+        n_tokens=window_words.N_TOKENS, n_context=2, d_embed=4, d_hidden=4
+    )
+    return WindowLM(config)
+
+
+def test_runs_are_seen_or_new_and_their_bits_add_up():
+    test = window_words.texts()["test"]
+    log_p, seen = window_words.count(3).log_probabilities(test), word_tables.seen()
+    found = word_tables.by_sight(log_p)
+    share = seen.double().mean().item()
+    both = share * found["seen"] + (1 - share) * found["new"]
+    assert both == pytest.approx(bits_per_token(log_p[2:]), rel=1e-9)
+    train = " ".join(map(str, window_words.texts()["train"].tolist()))
+    for place in (0, 1, 500, len(seen) - 1):
+        run = " ".join(map(str, test[place : place + 3].tolist()))
+        assert (f" {run} " in f" {train} ") == seen[place]
+
+
+def test_a_word_exchanged_for_itself_costs_nothing(window_model):
+    itself = torch.arange(window_words.N_TOKENS)
+    log_p = log_probabilities(window_model, window_words.texts()["test"])
+    as_it_is = word_tables.by_sight(log_p)["new"]
+    found = word_tables.bits_if(window_model, itself)
+    assert found == pytest.approx(as_it_is, rel=1e-6)
+    assert word_tables.bits_if(window_model, itself.roll(1)) != found
+
+
+def test_words_are_exchanged_for_others(window_model):
+    table = F.normalize(window_model.embed.weight[:-1].detach(), dim=1)
+    for name, other in word_tables.exchanges(window_model).items():
+        words = torch.arange(window_words.N_TOKENS)
+        assert (other != words).double().mean() > 0.99
+        if name == "nearest word":
+            alike = table @ table[7]
+            assert alike[other[7]] == alike[alike < 0.99999].max()
+        else:
+            assert torch.equal(other.sort().values, words)
+        if name == "word as frequent":
+            assert ((other - words).abs() == 5).all()
+
+
+def test_scores_that_are_mutual_information_correlate_with_it():
+    """A score less log k is where skip-gram is at its best; rare pairs do not count."""
+    met = torch.tensor([[0, 9, 20], [9, 40, 1], [20, 1, 0]])
+    alone = met.double().sum(dim=1) / met.sum()
+    information = (met / met.sum() / (alone[:, None] * alone)).log()
+    model = SkipGram(SkipGramConfig(n_tokens=3, d_embed=3))
+    with torch.no_grad():
+        model.neighbour.copy_(torch.eye(3))
+        model.centre.copy_(information.clamp(min=-100) - math.log(5))
+        model.centre[1, 2] = 50.0  # they met once
+    assert word_tables.correlation(model, met) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_meetings_are_counted_both_ways_and_never_with_the_unknown():
+    met = word_tables.meetings()
+    assert torch.equal(met, met.T)
+    assert not met[0].any()
+
+
+def test_a_table_is_asked_among_words_that_all_know():
+    words = word_tables.shared()
+    assert {"king", "she", "tribe"} <= set(words)
+    assert not {"queen", "goat", "sware", "<unk>"} & set(words)
+    kinds = [w for text in company.KINDS.values() for w in text.split()]
+    names = ["<unk>", *dict.fromkeys((*words, *kinds))]
+    noise = F.normalize(torch.randn(len(names), 50, generator=generator(0)), dim=1)
+    found = word_tables.ask(noise, {word: i for i, word in enumerate(names)})
+    assert found["analogies"] == 30  # of six pairs
+    assert found["first"] <= 2
+    by_row_0 = {word: i for i, word in enumerate(names) if word != "goat"}
+    table = noise.clone()
+    table[0] = noise[names.index("goat")]
+    assert word_tables.ask(table, by_row_0) == found
 
 
 def test_starts_differ_in_what_may_move():

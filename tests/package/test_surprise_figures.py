@@ -45,6 +45,18 @@ def test_a_figure_has_two_themes_and_the_same_bytes_twice(name):
     assert used <= known | {"#000000"}, used - known
 
 
+def test_each_perplexity_stands_at_the_height_of_its_bits():
+    figure = plot_orders.__wrapped__(LIGHT, {"one": {1: 4.4, 2: 2.4}}, {2: [4.1]})
+    bits, _, choices = figure.axes
+    assert choices.get_ylim() == bits.get_ylim()
+    ticks = zip(choices.get_yticks(), choices.get_yticklabels(), strict=True)
+    marks = {label.get_text(): at for at, label in ticks}
+    assert marks["8"] == 3
+    assert marks["16"] == 4
+    assert "4" not in marks  # two bits: below all that is drawn
+    plt.close(figure)
+
+
 def test_every_letter_has_its_bar():
     one = DRAWINGS["surprise"]().light
     assert one.count(LIGHT.regions[1]) >= 7

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from unrolled.figures.style import DASHES, WIDTH, Theme, themed
 
 SPACE = "\N{OPEN BOX}"
+CHOICES = (3, 4, 6, 8, 12, 16, 20)  # perplexities that are marked beside the bits
 
 
 @themed
@@ -58,7 +59,10 @@ def plot_orders(
     curves: Mapping[str, Mapping[int, float]],
     hidden: Mapping[int, Sequence[float]],
 ) -> Figure:
-    """Draw bits per byte: n-grams by order, hidden Markov models by states."""
+    """Draw bits per byte: n-grams by order, hidden Markov models by states.
+
+    The scale on the right gives the same as perplexity, two to the power of the bits.
+    """
     figure, (ax, right) = plt.subplots(
         1, 2, figsize=(WIDTH, 3.4), sharey=True, width_ratios=(3, 2),
         layout="constrained",
@@ -82,6 +86,13 @@ def plot_orders(
     right.set_xticks(list(hidden), [str(n) for n in hidden])
     right.minorticks_off()
     right.set(xlabel="hidden states", title="hidden Markov")
+    low, high = right.get_ylim()
+    shown = [n for n in CHOICES if low <= np.log2(n) <= high]
+    choices = right.twinx()
+    choices.set_ylim(low, high)
+    choices.set_yticks(np.log2(shown), [str(n) for n in shown])
+    choices.spines["right"].set_visible(True)
+    choices.set_ylabel("perplexity per byte")
     figure.legend(loc="outside upper center", ncols=2, fontsize=9.5)
     return figure
 

@@ -11,7 +11,12 @@ import torch
 from unrolled.losses import cross_entropy
 from unrolled.models import checkpoints
 from unrolled.models.rnn_lm import RNNLM, RNNLMConfig
-from unrolled.recipes import character_rnn, exposure, tied_words
+from unrolled.recipes import (
+    _character_measures,
+    character_rnn,
+    exposure,
+    tied_words,
+)
 from unrolled.recipes._reading_models import JUDGES, SideBySide, build
 from unrolled.recipes.runner import results
 from unrolled.runtime import book_folder, seed_all
@@ -72,6 +77,18 @@ def test_what_is_measured_of_the_checkpoint_is_recorded():
     found = character_rnn.rounds(model)
     assert [one["period"] for one in found] == [one["period"] for one in unit["rounds"]]
     assert {len(text) for text in character_rnn.people()} == {400}
+
+
+def test_what_is_written_after_right_text_begins_with_another_state_alone():
+    model = checkpoints.load(MODELS / "character-rnn.safetensors").model
+    begins = _character_measures.ends_of_lines()
+    assert len(begins) == _character_measures.N_TEXTS
+    assert {len(begin) for begin in begins} == {_character_measures.SEEN + 1}
+    assert all(begin[-1] == "\n" and "\n" not in begin[:-1] for begin in begins)
+    assert all(begin in character_rnn.held_out() for begin in begins)
+    found = character_rnn.shares(character_rnn.samples_after_lines(model))
+    recorded = results("character_rnn")["units"][0]["writing after right text"]
+    assert found["words"] == pytest.approx(recorded["words"], abs=0.03)
 
 
 def test_tying_saves_one_table():

@@ -24,6 +24,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "top-p of 0.8": {"p": 0.8},
 }
 N_TEXTS, LONG = 50, 400  # of a setting, and characters of each
+SEEN = 40  # characters of right text before a line break
 
 
 @torch.no_grad()
@@ -53,21 +54,37 @@ def _mean_bits(nats: list[Tensor]) -> list[float]:
     return mean
 
 
-def written(model: RNNLM, choose: Chooser, begin: str, n_rows: int = 1) -> list[str]:
-    """Return ``n_rows`` texts that the model writes after a beginning."""
+def written(model: RNNLM, choose: Chooser, begins: list[str]) -> list[str]:
+    """Return what the model writes after each of ``begins``, all of one length."""
     tokenizer = characters()[0]
-    prompt = torch.tensor([tokenizer.encode(begin)]).expand(n_rows, -1)
-    ids = generate(model, prompt, n_tokens=LONG, choose=choose).ids
+    prompts = torch.tensor([tokenizer.encode(begin) for begin in begins])
+    ids = generate(model, prompts, n_tokens=LONG, choose=choose).ids
     return [tokenizer.decode(row) for row in ids.tolist()]
 
 
 def samples(model: RNNLM) -> dict[str, list[str]]:
     """Return what the model writes: greedily after five beginnings, and drawn."""
-    texts = {"greedy": [written(model, greedy, b)[0] for b in BEGINS]}
+    texts = {"greedy": [written(model, greedy, [b])[0] for b in BEGINS]}
     for name, setting in SETTINGS.items():
         choose = sampler(generator=generator(0), **setting)
-        texts[name] = written(model, choose, "\n", N_TEXTS)
+        texts[name] = written(model, choose, ["\n"] * N_TEXTS)
     return texts
+
+
+def ends_of_lines() -> list[str]:
+    """Return the ends of unseen lines, each with its line break."""
+    lines = [line for line in held_out().split("\n")[:-1] if len(line) >= SEEN]
+    return [line[-SEEN:] + "\n" for line in lines[:N_TEXTS]]
+
+
+def samples_after_lines(model: RNNLM) -> list[str]:
+    """Return what the model writes at temperature 1 once it has read right text.
+
+    The last character before its own is a line break, as before :func:`samples`, and so
+    are the draws: what differs is the state alone.
+    """
+    choose = sampler(generator=generator(0), temperature=1)
+    return written(model, choose, ends_of_lines())
 
 
 @cache

@@ -28,6 +28,7 @@ from unrolled.recipes._character_measures import (
     people,
     rounds,
     samples,
+    samples_after_lines,
     shares,
 )
 from unrolled.runtime import seed_all
@@ -113,6 +114,7 @@ def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
         "bits per byte, rounded": bits_per_byte(model),
         "by place": bits_by_place(model),
         "writing": {name: shares(texts) for name, texts in samples(model).items()},
+        "writing after right text": shares(samples_after_lines(model)),
         "rounds": rounds(model),
     }
 

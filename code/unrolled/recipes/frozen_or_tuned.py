@@ -29,7 +29,7 @@ from unrolled.runtime import generator, seed_all
 from unrolled.training.loop import TrainConfig, fit
 
 CLEAR = 1.0  # texts whose score is nearer to zero are left out
-#: How fast GloVe's vectors may move, as a part of the rate.
+# How fast GloVe's vectors may move, as a part of the rate.
 PACES = {"frozen": 0.0, "1 %": 0.01, "3 %": 0.03, "10 %": 0.1, "30 %": 0.3, "tuned": 1}
 STARTS = (*PACES, "random")
 LABELS, SEEDS = (25, 50, 100, 200, 400, 800, 1600), range(8)

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.fetch import guards, tars
 from unrolled.data.fetch.archives import OpenArchive
 from unrolled.data.fetch.errors import DataError
@@ -394,7 +395,7 @@ def test_any_files_are_given_back(files):
 
 @pytest.mark.parametrize("name", ["shakespeare", "opinions", "kjv", "weather"])
 def test_the_books_archives_agree_with_the_standard_library(name):
-    with open_source(name) as archive:
+    with open_source(find_source(name)) as archive:
         path = Path(archive._file.name)
         if zipfile.is_zipfile(path):
             theirs = zipfile.ZipFile(path)
@@ -414,7 +415,7 @@ def test_the_books_archives_agree_with_the_standard_library(name):
 
 
 def test_the_data_set_inside_the_archive_of_opinions():
-    with open_source("opinions") as archive:
+    with open_source(find_source("opinions")) as archive:
         (member,) = [n for n in archive.names() if n.endswith("2014.tar.gz")]
         with archive.inner(member) as inner:
             assert "hutto_ICWSM_2014/tweets_GroundTruth.txt" in inner.names()

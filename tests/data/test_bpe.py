@@ -85,6 +85,61 @@ def test_merges_are_those_of_hugging_face():
     assert trained().encode("".join(PIECES.findall(text)[:20_000])) == ids
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cd\nab", "ab cd"),  # the smallest left part, whatever comes first
+        ("ac\nab", "ab ac"),  # then the smallest right part
+        ("ba\nab", "ab ba"),
+        ("ab\nabc\né", "ab Ã© abc"),  # by id: ab is younger than any byte
+        ("abab\ncc\ncc", "ab cc abab"),
+        ("cd\ncd\nab", "cd ab"),  # what comes oftener is no tie
+    ],
+)
+def test_of_pairs_that_come_equally_often_the_oldest_is_merged(text, expected):
+    merges = [a + b for a, b, _ in learn_merges(text, min_count=1)]
+    assert merges == [token.encode("latin-1") for token in expected.split()]
+
+
+@given(st.lists(st.text("abcdé", min_size=1, max_size=6), max_size=8), st.randoms())
+def test_ties_do_not_depend_on_the_order_of_a_text(words, random):
+    before = list(learn_merges("\n".join(words), min_count=1))
+    random.shuffle(words)
+    assert list(learn_merges("\n".join(words), min_count=1)) == before
+
+
+@given(st.lists(st.text("abcdé", min_size=1, max_size=6), min_size=1, max_size=8))
+@example(["abab", "baba", "ca", "ac"])
+def test_ties_are_broken_as_hugging_face_breaks_them(words):
+    def shown(piece: bytes) -> str:
+        return "".join(chr(0x100 + byte) for byte in piece)
+
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        min_frequency=1,
+        initial_alphabet=[shown(byte) for byte in ALPHABET],
+        show_progress=False,
+    )
+    theirs = Tokenizer(models.BPE())
+    theirs.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    theirs.train_from_iterator([shown(word.encode()) for word in words], trainer)
+    ours = BytePairs(
+        merges=tuple((a, b) for a, b, _ in learn_merges("\n".join(words), min_count=1))
+    )
+    vocabulary = sorted(theirs.get_vocab().items(), key=lambda item: item[1])
+    assert [shown(token) for token in ours.tokens] == [token for token, _ in vocabulary]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("aaa", "aa|a"), ("aaaaa", "aa|aa|a"), ("abab", "ab|ab"), ("aab", "aa|b")],
+)
+def test_equal_pairs_are_merged_from_the_left(text, expected):
+    tokenizer = BytePairs(merges=((b"a", b"a"), (b"a", b"b")))
+    spelt = [tokenizer.tokens[i].decode() for i in tokenizer.encode(text)]
+    assert "|".join(spelt) == expected
+
+
 def with_our_merges(tokenizer: BytePairs) -> Tokenizer:
     """Return Hugging Face's byte-level tokenizer with our pieces and merges."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]

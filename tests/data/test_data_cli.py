@@ -16,7 +16,7 @@ from loopback import WHOLE_NAME as NAME
 from loopback import Behaviour, tiny_index, tiny_zip
 from unrolled import cli
 from unrolled.cli import data as data_cli
-from unrolled.data.fetch.sources import SOURCES
+from unrolled.data.catalogue import sources
 
 WHOLE = tiny_zip()
 # The commands of the data without the others, which load torch: it takes long.
@@ -46,12 +46,12 @@ def _index(monkeypatch, folder):
 @pytest.fixture(name="only_tiny")
 def _only_tiny(index):
     """Let there be no source but the tiny one."""
-    before = dict(SOURCES)
-    SOURCES.clear()
-    SOURCES["tiny"] = before["tiny"]
+    before = dict(sources())
+    sources().clear()
+    sources()["tiny"] = before["tiny"]
     yield index
-    SOURCES.clear()
-    SOURCES.update(before)
+    sources().clear()
+    sources().update(before)
 
 
 def plain(text: str) -> str:
@@ -73,8 +73,8 @@ def test_each_command_explains_itself_and_all_it_takes(command):
 def test_list_gives_name_size_licence_state_and_total(index, folder):
     lines = call("list").stdout.splitlines()
     assert lines[0].split() == ["name", "size", "fetched", "licence"]
-    assert len(lines) == 2 + len(SOURCES)
-    for line, source in zip(lines[1:], SOURCES.values(), strict=False):
+    assert len(lines) == 2 + len(sources())
+    for line, source in zip(lines[1:], sources().values(), strict=False):
         assert line.split()[:4] == [
             source.name,
             f"{source.size / 1e6:.1f}",
@@ -82,9 +82,9 @@ def test_list_gives_name_size_licence_state_and_total(index, folder):
             "no",
         ]
         assert line.endswith(source.licence)
-    total = sum(source.size for source in SOURCES.values()) / 1e6
+    total = sum(source.size for source in sources().values()) / 1e6
     assert f"{total:.1f} MB" in lines[-1]
-    assert lines[-1].endswith(f"0 of {len(SOURCES)} fetched, in {folder}")
+    assert lines[-1].endswith(f"0 of {len(sources())} fetched, in {folder}")
     assert not folder.exists()
 
 
@@ -121,7 +121,7 @@ def test_fetch_without_a_name_explains(index):
     result = call("fetch")
     assert result.exit_code == 1
     assert result.stdout == ""
-    for hint in ("unrolled data fetch NAME", "fetch --all", "MB)", "kjv, shakespeare"):
+    for hint in ("unrolled data fetch NAME", "fetch --all", "MB)", "glove, interface"):
         assert hint in result.stderr
     assert index.asked == []
 
@@ -132,7 +132,7 @@ def test_an_unknown_name_says_what_there_is_and_does_nothing(index, command, fol
     result = call(command, *names)
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert "name='nope' is no source; there are kjv, " in result.stderr
+    assert "name='nope' is no source; there are glove, " in result.stderr
     assert index.asked == []
     assert not folder.exists()
 
@@ -183,7 +183,7 @@ def test_offline_fetch_refuses_with_a_word(index, monkeypatch, folder):
 @pytest.fixture(name="unpacking")
 def _unpacking(only_tiny) -> Behaviour:
     """The tiny source has a member that readers need as a file."""
-    SOURCES["tiny"] = replace(SOURCES["tiny"], unpacked=("tiny/noise.bin",))
+    sources()["tiny"] = replace(sources()["tiny"], unpacked=("tiny/noise.bin",))
     return only_tiny
 
 
@@ -350,7 +350,7 @@ def test_a_real_ctrl_c_and_the_run_after_it(index, folder):
 def test_a_source_that_is_not_unpacked_is_not_whole(monkeypatch, tmp_path):
     """A folder that lacks what readers need as files would fail a class offline."""
     monkeypatch.setenv("UNROLLED_DATA", str(tmp_path))
-    glove = SOURCES["glove"]
+    glove = sources()["glove"]
     made = tmp_path / glove.archives[0].filename
     with made.open("wb") as file:
         file.truncate(glove.archives[0].size)
@@ -365,7 +365,7 @@ def test_a_source_that_is_not_unpacked_is_not_whole(monkeypatch, tmp_path):
 def test_verify_names_what_is_not_unpacked(monkeypatch, index, folder):
     call("fetch", "tiny")
     monkeypatch.setitem(
-        SOURCES, "tiny", replace(SOURCES["tiny"], unpacked=("tiny/words.txt",))
+        sources(), "tiny", replace(sources()["tiny"], unpacked=("tiny/words.txt",))
     )
     result = call("verify", "tiny")
     assert result.exit_code == 1

@@ -12,14 +12,15 @@ import torch
 
 from homes_made import bert_files, fra_eng, gpt2_files, gz, parquet, tar_gz
 from homes_server import Loopback
+from unrolled.data.catalogue import homes
 from unrolled.data.elsewhere import pairs
-from unrolled.data.elsewhere.imdb import Review, imdb
+from unrolled.data.elsewhere.imdb import IMDB, Review, imdb
 from unrolled.data.elsewhere.pairs import Translation, multi30k, tatoeba
 from unrolled.data.elsewhere.pretrained import bert, gpt2
 from unrolled.data.elsewhere.texts import tiny_shakespeare, wikitext2
 from unrolled.data.elsewhere.treebank import Tagged, ewt
+from unrolled.data.fetch.home_files import HomeFile
 from unrolled.data.fetch.homes import HomeError, fetch_from_home, home_folder
-from unrolled.data.fetch.homes_table import HOMES, HomeFile
 from unrolled.data.splits import part_of
 
 READERS = [tiny_shakespeare, wikitext2, imdb, tatoeba, multi30k, ewt, bert, gpt2]
@@ -32,11 +33,11 @@ def _own_folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def move_home(monkeypatch):
+def move_home():
     """Return a function that serves a home's files from loopback, and fetches them."""
 
     def move(name: str, contents: dict[str, bytes]) -> None:
-        real = HOMES[name]
+        real = homes()[name]
         assert set(contents) == {file.filename for file in real.files}
         with Loopback({f"/{name}": made for name, made in contents.items()}) as at:
             files = tuple(
@@ -47,8 +48,7 @@ def move_home(monkeypatch):
                 )
                 for file in real.files
             )
-            monkeypatch.setitem(HOMES, name, replace(real, files=files))
-            fetch_from_home(name, progress=False)
+            fetch_from_home(replace(real, files=files), progress=False)
 
     return move
 
@@ -57,7 +57,7 @@ def move_home(monkeypatch):
 def test_a_reader_never_downloads(reader):
     with pytest.raises(HomeError, match=r"To get it .* 'unrolled data elsewhere"):
         reader()
-    assert not home_folder("imdb").parent.exists()
+    assert not home_folder(IMDB).parent.exists()
 
 
 def test_tiny_shakespeare_is_cut_in_order(move_home):

@@ -24,10 +24,10 @@ from loopback import (
     tiny_zip,
 )
 from loopback import WHOLE_NAME as NAME
+from unrolled.data.catalogue import find_source, sources
 from unrolled.data.fetch import download, parts, web
 from unrolled.data.fetch import index as index_module
 from unrolled.data.fetch.errors import DataError, UnreachableError
-from unrolled.data.fetch.sources import SOURCES
 from unrolled.data.fetch.store import fetch, open_source
 
 WHOLE = tiny_zip()
@@ -48,7 +48,7 @@ def _index(monkeypatch, folder):
 
 
 def get() -> bool:
-    return fetch("tiny", SOURCES["tiny"].archives[0])
+    return fetch("tiny", sources()["tiny"].archives[0])
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -555,7 +555,9 @@ def test_two_processes_fetch_it_once(index, folder):
     index.held.set()
     first = child(FETCH)
     wait_for(lambda: index.sent > 0, first)
-    second = started_waiting("with open_source('tiny') as a: print(a.names())")
+    second = started_waiting(
+        "with open_source(find_source('tiny')) as a: print(a.names())"
+    )
     index.held.clear()
     (out_1, err_1), (out_2, _) = first.communicate(), second.communicate()
     assert out_1.split() == ["True"]
@@ -581,16 +583,16 @@ def test_when_the_first_process_dies_the_waiting_one_goes_on(index, folder):
 def test_several_archives_of_a_source_are_each_fetched(monkeypatch, folder):
     both = {NAME: WHOLE, "tiny-1.0.tar.gz": tiny_zip(999, seed=1)}
     with tiny_index(monkeypatch, folder, Behaviour(files=both)):
-        for archive in SOURCES["tiny"].archives:
+        for archive in sources()["tiny"].archives:
             assert fetch("tiny", archive) is True
-            open_source("tiny", archive.filename).close()
+            open_source(find_source("tiny"), archive.filename).close()
     assert files(folder) == both
 
 
 def test_the_real_table_is_whole():
-    filenames = [a.filename for s in SOURCES.values() for a in s.archives]
+    filenames = [a.filename for s in sources().values() for a in s.archives]
     assert len(filenames) == len(set(filenames)) == 17
-    for source in SOURCES.values():
+    for source in sources().values():
         assert source.licence
         assert source.citation
         assert source_of(*source.archives).size == source.size
@@ -602,7 +604,8 @@ def test_the_real_table_is_whole():
 def test_reading_what_is_here_imports_no_network_library():
     code = (
         "import sys; from unrolled.data.fetch.store import open_source\n"
-        "open_source('weather').close()\n"
+        "from unrolled.data.corpora.weather import SOURCE\n"
+        "open_source(SOURCE).close()\n"
         "print({'requests', 'urllib3', 'pypi_simple', 'http'} & set(sys.modules))"
     )
     out = subprocess.check_output([sys.executable, "-c", code], text=True)

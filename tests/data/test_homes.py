@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 from homes_server import Loopback
 from unrolled import cli
-from unrolled.data.fetch import homes
+from unrolled.data.catalogue import find_home, homes
+from unrolled.data.fetch import homes as module
 from unrolled.data.fetch.errors import DataError
-from unrolled.data.fetch.homes import HomeError, fetch_from_home, home_file, home_folder
-from unrolled.data.fetch.homes_table import HOMES, Home, HomeFile
+from unrolled.data.fetch.home_files import Home, HomeFile
+from unrolled.data.fetch.homes import HomeError, fetch_from_home, home_file
 
 FILES = {"/a/one.txt": b"first\n" * 999, "/a/two.bin": bytes(range(256)) * 400}
 CONTENTS = {path.rpartition("/")[2]: content for path, content in FILES.items()}
@@ -46,7 +47,7 @@ def server(monkeypatch):
             for path, content in FILES.items()
         )
         home = Home(name="toy", files=files, licence="none", citation="us")
-        monkeypatch.setitem(HOMES, "toy", home)
+        monkeypatch.setitem(homes(), "toy", home)
         yield running
 
 
@@ -55,9 +56,9 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_table_is_whole():
-    assert list(HOMES) == WANTED
-    assert all(name == home.name for name, home in HOMES.items())
-    for home in HOMES.values():
+    assert list(homes()) == sorted(WANTED)
+    assert all(name == home.name for name, home in homes().items())
+    for home in homes().values():
         assert home.licence
         assert home.citation
         assert home.files
@@ -67,7 +68,7 @@ def test_the_table_is_whole():
 
 
 def test_every_file_is_pinned():
-    files = [file for home in HOMES.values() for file in home.files]
+    files = [file for home in homes().values() for file in home.files]
     assert len({file.sha256 for file in files}) == len(files) == 22
     assert len({file.url for file in files}) == len(files)
     for file in files:
@@ -82,48 +83,48 @@ def test_every_file_is_pinned():
             assert re.search(r"/[0-9a-f]{40}/", url.path)
 
 
-def test_hosts_are_named_in_the_table_alone():
-    hosts = {urlsplit(f.url).hostname for home in HOMES.values() for f in home.files}
-    package = Path(homes.__file__).parents[2]
+def test_hosts_are_named_by_those_who_need_them_alone():
+    hosts = {urlsplit(f.url).hostname for home in homes().values() for f in home.files}
+    package = Path(module.__file__).parents[2]
     naming = {
         path.name
         for path in package.rglob("*.py")
         if any(host in path.read_text(encoding="utf-8") for host in hosts)
     }
-    assert naming == {"homes_table.py"}
+    assert naming == {"home_files.py", "imdb.py"}
 
 
 def test_the_first_call_downloads_and_the_second_does_not_ask(server, folder, capsys):
-    assert fetch_from_home("toy") == folder
+    assert fetch_from_home(find_home("toy")) == folder
     assert kept(folder) == CONTENTS
     assert server.asked == list(FILES)
     progress = capsys.readouterr().err
     assert "one.txt" in progress
     assert "102k" in progress  # 102,400 bytes of two.bin
     server.files.clear()
-    assert fetch_from_home("toy") == folder
+    assert fetch_from_home(find_home("toy")) == folder
     assert server.asked == list(FILES)
 
 
 def test_progress_can_be_silent(server, capsys):
-    fetch_from_home("toy", progress=False)
+    fetch_from_home(find_home("toy"), progress=False)
     assert "%" not in capsys.readouterr().err
 
 
 def test_without_the_server_the_cache_is_enough(server, folder, monkeypatch):
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     server.stop()
     monkeypatch.setenv("UNROLLED_OFFLINE", "1")
-    assert fetch_from_home("toy") == folder
+    assert fetch_from_home(find_home("toy")) == folder
 
 
 def test_a_file_that_was_damaged_or_lost_comes_anew(server, folder):
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     (folder / "two.bin").write_bytes(b"rotten")
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     assert server.asked == [*FILES, "/a/two.bin"]
     (folder / "one.txt").unlink()
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     assert server.asked == [*FILES, "/a/two.bin", "/a/one.txt"]
     assert kept(folder) == CONTENTS
 
@@ -132,7 +133,7 @@ def test_what_a_killed_download_left_is_swept(server, folder):
     folder.mkdir(parents=True)
     (folder / ".one.txt.tmp").mkdir()
     (folder / ".one.txt.tmp" / "tmp4x1").write_bytes(b"half")
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     assert set(kept(folder)) == {"one.txt", "two.bin"}
 
 
@@ -140,7 +141,7 @@ def test_what_the_reader_put_there_is_left_alone(server, folder):
     (folder / "unpacked").mkdir(parents=True)
     (folder / "notes.txt").write_text("mine")
     (folder / "tmp4x1").write_text("mine too")
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     assert {p.name for p in folder.iterdir()} == {
         *CONTENTS,
         "unpacked",
@@ -150,13 +151,13 @@ def test_what_the_reader_put_there_is_left_alone(server, folder):
 
 
 def test_a_whole_home_is_given_without_being_written(server, folder):
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     locks = folder.parents[1] / ".locks"
     for lock in locks.iterdir():
         lock.unlink()
     locks.rmdir()
     locks.write_bytes(b"")  # no lock can be made
-    assert fetch_from_home("toy") == folder
+    assert fetch_from_home(find_home("toy")) == folder
 
 
 def test_bytes_are_taken_as_they_are_sent(server, folder, monkeypatch):
@@ -169,8 +170,8 @@ def test_bytes_are_taken_as_they_are_sent(server, folder, monkeypatch):
         size=len(packed),
         sha256=hashlib.sha256(packed).hexdigest(),
     )
-    monkeypatch.setitem(HOMES, "toy", replace(HOMES["toy"], files=(file,)))
-    fetch_from_home("toy")
+    monkeypatch.setitem(homes(), "toy", replace(homes()["toy"], files=(file,)))
+    fetch_from_home(find_home("toy"))
     assert kept(folder) == {"x.gz": packed}
 
 
@@ -194,7 +195,7 @@ def test_a_full_disk_is_said_with_the_file_and_what_to_do(server, folder):
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
     try:
         with pytest.raises(DataError) as caught:
-            fetch_from_home("toy", progress=False)
+            fetch_from_home(find_home("toy"), progress=False)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert str(caught.value).startswith(f"{folder / 'two.bin'}: the disk is full (")
@@ -205,7 +206,7 @@ def test_a_full_disk_is_said_with_the_file_and_what_to_do(server, folder):
 def test_a_folder_in_the_place_of_a_file_is_said_plainly(server, folder):
     (folder / "one.txt").mkdir(parents=True)
     with pytest.raises(DataError, match=r"one.txt: it cannot be written \(Is a dir"):
-        fetch_from_home("toy", progress=False)
+        fetch_from_home(find_home("toy"), progress=False)
 
 
 def test_ctrl_c_promises_whole_files_only(server, monkeypatch):
@@ -219,7 +220,7 @@ def test_ctrl_c_promises_whole_files_only(server, monkeypatch):
 
 
 def test_verify_looks_here_too(server, folder):
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     got = CliRunner().invoke(cli.app, ["data", "verify"])
     assert got.exit_code == 0
     assert "elsewhere/toy/two.bin: right" in got.stdout
@@ -232,7 +233,7 @@ def test_verify_looks_here_too(server, folder):
 
 def complaint(name: str = "toy") -> str:
     with pytest.raises(HomeError) as caught:
-        fetch_from_home(name, progress=False)
+        fetch_from_home(find_home(name), progress=False)
     return str(caught.value)
 
 
@@ -264,7 +265,7 @@ def test_a_wrong_second_file_leaves_the_first(server, folder):
     assert "two.bin" in complaint()
     assert kept(folder) == {"one.txt": FILES["/a/one.txt"]}
     server.files = dict(FILES)
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     assert server.asked == [*FILES, "/a/two.bin"]
 
 
@@ -309,9 +310,9 @@ def test_offline_refuses_before_anything_is_asked(server, folder, monkeypatch):
     assert not folder.exists()
     monkeypatch.setenv("UNROLLED_OFFLINE", "perhaps")
     with pytest.raises(ValueError, match=r"^UNROLLED_OFFLINE='perhaps' must be"):
-        fetch_from_home("toy")
+        fetch_from_home(find_home("toy"))
     monkeypatch.setenv("UNROLLED_OFFLINE", "off")
-    fetch_from_home("toy")
+    fetch_from_home(find_home("toy"))
     assert server.asked == list(FILES)
 
 
@@ -322,28 +323,27 @@ def test_only_http_is_spoken(folder, monkeypatch, tmp_path, scheme):
     digest = hashlib.sha256(b"local").hexdigest()
     file = HomeFile(url=f"{scheme}://{secret}", size=5, sha256=digest)
     home = Home(name="toy", files=(file,), licence="none", citation="us")
-    monkeypatch.setitem(HOMES, "toy", home)
+    monkeypatch.setitem(homes(), "toy", home)
     assert "cannot be asked (InvalidSchema)" in complaint()
     assert kept(folder) == {}
 
 
 def test_a_file_not_fetched_yet_says_how_to_get_it(server, folder):
     with pytest.raises(HomeError) as caught:
-        home_file("toy", "one.txt")
+        home_file(find_home("toy"), "one.txt")
     assert str(caught.value) == (
         f"toy: one.txt is not in {folder}. The book never needs it. To get it (0.1 MB) "
         "run 'unrolled data elsewhere toy'"
     )
     assert server.asked == []
-    fetch_from_home("toy")
-    assert home_file("toy", "one.txt") == folder / "one.txt"
+    fetch_from_home(find_home("toy"))
+    assert home_file(find_home("toy"), "one.txt") == folder / "one.txt"
 
 
-@pytest.mark.parametrize("call", [fetch_from_home, home_folder])
-def test_an_unknown_name_is_answered_with_the_known_ones(call):
-    message = re.escape("name='penn' is not one of " + ", ".join(HOMES))
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    message = re.escape("name='penn' is not one of " + ", ".join(homes()))
     with pytest.raises(ValueError, match=message):
-        call("penn")
+        find_home("penn")
 
 
 def test_the_command_lists_the_homes_and_fetches_one(server, folder):
@@ -360,5 +360,5 @@ def test_the_command_lists_the_homes_and_fetches_one(server, folder):
 def test_the_command_names_what_there_is():
     got = CliRunner().invoke(cli.app, ["data", "elsewhere", "mnist"])
     assert got.exit_code == 1
-    assert "'mnist' is not one of tiny_shakespeare, wikitext2" in got.stderr
+    assert "'mnist' is not one of bert, ewt" in got.stderr
     assert "Traceback" not in got.output

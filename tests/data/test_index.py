@@ -14,11 +14,11 @@ from requests.adapters import HTTPAdapter
 
 from loopback import HTML, JSON, Behaviour, archive_of, loopback, tiny_index
 from loopback import WHOLE_NAME as NAME
+from unrolled.data.catalogue import sources
 from unrolled.data.fetch import download, settings
 from unrolled.data.fetch import index as index_module
 from unrolled.data.fetch.errors import DataError
 from unrolled.data.fetch.settings import Settings, pip_settings, read_settings
-from unrolled.data.fetch.sources import SOURCES
 from unrolled.data.fetch.store import fetch
 
 DEFAULT = "https://default.invalid/simple/"
@@ -51,7 +51,7 @@ def _index(monkeypatch, tmp_path):
 
 
 def get() -> bool:
-    return fetch("tiny", SOURCES["tiny"].archives[0])
+    return fetch("tiny", sources()["tiny"].archives[0])
 
 
 def write(path: Path, text: str) -> None:

@@ -7,19 +7,17 @@ import numpy as np
 import polib
 import pytest
 
+from unrolled.data.catalogue import sources
 from unrolled.data.corpora import interface as module
 from unrolled.data.corpora.interface import (
     Pair,
     interface,
     interface_by_program,
-    is_plain,
     key,
     pairs,
     read_catalogue,
-    tidy_english,
-    tidy_french,
 )
-from unrolled.data.fetch.sources import SOURCES
+from unrolled.data.interface_text import is_plain, tidy_english, tidy_french
 from unrolled.data.splits import families
 
 PARTS = ("train", "validation", "test")
@@ -100,7 +98,7 @@ def test_all_seven_programs_gave_pairs():
         *("django", "django_oscar", "indico", "jupyterlab"),
         *("sphinx", "spyder", "wagtail"),
     }
-    assert len(SOURCES["interface"].archives) == 7
+    assert len(sources()["interface"].archives) == 7
 
 
 @BOTH

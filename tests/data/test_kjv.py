@@ -5,6 +5,7 @@ import zipfile
 
 import pytest
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.corpora import kjv as module
 from unrolled.data.corpora.kjv import MEMBER, TEST, VALIDATION, books, kjv, kjv_text
 from unrolled.data.fetch.archives import OpenArchive
@@ -19,7 +20,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def source():
-    with open_source("kjv") as archive:
+    with open_source(find_source("kjv")) as archive:
         return archive.read(MEMBER).decode("utf-8")
 
 

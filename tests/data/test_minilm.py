@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.corpora import minilm as module
 from unrolled.data.corpora.minilm import (
     FOLDER,
@@ -49,7 +50,7 @@ def test_there_are_22_7_million_parameters_as_the_sizes_say():
 
 
 def test_weights_are_bit_for_bit_those_of_the_file():
-    raw = unpack("minilm", FOLDER + "model.safetensors").read_bytes()
+    raw = unpack(find_source("minilm"), FOLDER + "model.safetensors").read_bytes()
     (n_head,) = struct.unpack("<Q", raw[:8])
     head = json.loads(raw[8 : 8 + n_head])
     head.pop("__metadata__")
@@ -63,7 +64,7 @@ def test_weights_are_bit_for_bit_those_of_the_file():
 
 
 def test_words_are_those_of_the_other_file_too():
-    with open_source("minilm") as archive:
+    with open_source(find_source("minilm")) as archive:
         table = json.loads(archive.read(FOLDER + "tokenizer.json"))["model"]["vocab"]
     assert len(minilm_tokens()) == len(set(minilm_tokens())) == 30_522
     assert {word: place for place, word in enumerate(minilm_tokens())} == table

@@ -9,6 +9,7 @@ from collections import defaultdict
 
 import pytest
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.corpora import opinions as module
 from unrolled.data.corpora.opinions import INNER, KINDS, Opinion, opinion, opinions
 from unrolled.data.fetch.archives import OpenArchive
@@ -31,7 +32,7 @@ def everything(kind):
 @pytest.fixture(scope="module")
 def raw():
     name = f"vaderSentiment-3.3.2/additional_resources/{INNER}"
-    with open_source("opinions") as archive, archive.inner(name) as inner:
+    with open_source(find_source("opinions")) as archive, archive.inner(name) as inner:
         return {
             kind: [
                 row.split(b"\t")
@@ -131,7 +132,7 @@ def test_parts_of_products_differ_in_praise_as_the_docstring_says():
 def test_texts_have_as_many_ratings_as_the_docstring_says(kind, least, most):
     name = f"vaderSentiment-3.3.2/additional_resources/{INNER}"
     file = KINDS[kind].replace("GroundTruth", "anonDataRatings")
-    with open_source("opinions") as archive, archive.inner(name) as inner:
+    with open_source(find_source("opinions")) as archive, archive.inner(name) as inner:
         rows = inner.read(f"hutto_ICWSM_2014/{file}").decode().splitlines()
     counts = [len(row.split("\t")[3].split(",")) for row in rows]
     assert (min(counts), max(counts)) == (least, most)

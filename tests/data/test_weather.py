@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.corpora.weather import (
     COLUMNS,
     KINDS,
@@ -32,7 +33,7 @@ def test_there_are_1461_consecutive_days():
 
 
 def test_every_value_is_the_files():
-    with open_source("weather") as archive:
+    with open_source(find_source("weather")) as archive:
         lines = archive.read(MEMBER).decode().splitlines()
     for line, day in zip(lines[1:], all_days(), strict=True):
         when, *numbers, kind = line.split(",")

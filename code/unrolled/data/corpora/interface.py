@@ -27,29 +27,41 @@ from functools import cache
 
 import polib
 
-from unrolled.data.fetch.sources import SOURCES
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source
+from unrolled.data.interface_text import is_plain, tidy_english, tidy_french
 from unrolled.data.splits import PARTS, Splits, split_families
 
-SHORTEST, LONGEST = 2, 20
+SOURCE = Source(
+    name="interface",
+    archives=pinned(
+        """django-5.2.19-py3-none-any.whl 8319631
+        5965d974a5218a2b68a11dd1276434707f23886525c23f0598eccedaf4f4ca00
+        django_oscar-4.2.1-py3-none-any.whl 8984805
+        adbb95ea0130859c204cc6fb221052d6d437ecbaa90800e8418a809f72645e9c
+        indico-3.2.9-py3-none-any.whl 30004029
+        194d2e31ccaabd2b9af7809e67d60d942faee35a6b4de36f0c2c280a32ed84c3
+        jupyterlab_language_pack_fr_fr-4.5.post3-py2.py3-none-any.whl 222292
+        9f6ce9d4e64b367ff084a2313af29d6ad8a02d1d08000f3e6c53e2856fa9a11f
+        sphinx-9.0.4-py3-none-any.whl 3917713
+        5bebc595a5e943ea248b99c13814c1c5e10b3ece718976824ffa7959ff95fffb
+        spyder-6.1.8-py3-none-any.whl 14481595
+        4da836742a7138c93392a8a0bd1a5ff40002cf92d217ef0e7bed11b522322f90
+        wagtail-8.0.1-py3-none-any.whl 9841588
+        1e6ad5c7891a54efce1400e168298b5a2cc343b642cee89c31bf5ec30c98b26c"""
+    ),
+    licence=(
+        "BSD-3-Clause (Django, Oscar, JupyterLab, Wagtail), BSD-2-Clause "
+        "(Sphinx), MIT (Indico, Spyder)"
+    ),
+    citation=(
+        "The French translators of Django, django-oscar, Indico, JupyterLab, "
+        "Sphinx, Spyder and Wagtail"
+    ),
+)
 VALIDATION_PROGRAM, TEST_PROGRAM = "spyder", "wagtail"
 
 _CATALOGUE = re.compile(r"(?:.*/)?fr(?:_FR)?/LC_MESSAGES/[^/]+\.(?:po|mo)")
-_SAME = str.maketrans("\u2018\u2019\u00b4\u201c\u201d\u2013\u2014", "'''\"\"--") | {
-    ord("\u2026"): "..."
-}
-_LETTER = "A-Za-zÀ-ÖØ-öø-ÿŒœŸ0-9"
-_PLAIN = re.compile(rf"""[{_LETTER}"'«(][{_LETTER} .,;:!?'"()/&+«»-]+""")
-_CODE = re.compile(
-    r"""&\w               # an accelerator: &File
-      | \w{2,}\.[A-Za-z]  # a file, a host or a dotted name: conf.py
-      | (?:^|[\s"'(])[./-]+\w  # an option, a path or an ending: --full, /tmp, .py
-      | \w\ ?\(\)         # a call: repr()
-      | ::|://|//
-      | ^\W*(?:[A-Za-z]\W+)+[A-Za-z]\W*$  # a date's pattern: N j, Y
-    """,
-    re.VERBOSE,
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,34 +80,6 @@ def key(text: str) -> str:
     return " ".join(re.findall(r"\w+", bare))
 
 
-def _one_spelling(text: str) -> str:
-    """Return ``text`` with plain spaces, quotes and dots."""
-    plain = unicodedata.normalize("NFC", text).translate(_SAME)
-    return " ".join(plain.split())
-
-
-def tidy_english(text: str) -> str:
-    """Return an English string in one spelling: no space before punctuation."""
-    return re.sub(r" +([.,;:!?]+)(?=[ )\"']|$)", r"\1", _one_spelling(text))
-
-
-def tidy_french(text: str) -> str:
-    """Return a French string in one spelling: a space before ; : ! ? and in « »."""
-    spaced = re.sub(r" *([;:!?]+)(?=[ )\"'»]|$)", r" \1", _one_spelling(text))
-    spaced = re.sub(r" +([.,]+)(?=[ )\"']|$)", r"\1", spaced)
-    return re.sub(r" *»", " »", re.sub(r"« *", "« ", spaced))
-
-
-def is_plain(text: str) -> bool:
-    """Say whether ``text`` is 2 to 20 words of prose, with no code among them."""
-    n_words = sum(any(c.isalnum() for c in word) for word in text.split())
-    return (
-        SHORTEST <= n_words <= LONGEST
-        and _PLAIN.fullmatch(text) is not None
-        and _CODE.search(text) is None
-    )
-
-
 def translations(entry: polib.POEntry | polib.MOEntry) -> Iterator[tuple[str, str]]:
     """Yield what an entry translates: one pair, or the singular and the plural."""
     if not entry.msgid_plural:
@@ -110,7 +94,7 @@ def translations(entry: polib.POEntry | polib.MOEntry) -> Iterator[tuple[str, st
 
 def catalogues(filename: str) -> Iterator[polib.POFile | polib.MOFile]:
     """Yield the French catalogues of an archive; a compiled one if it stands alone."""
-    with open_source("interface", filename) as archive:
+    with open_source(SOURCE, filename) as archive:
         names = set(archive.names())
         for name in sorted(filter(_CATALOGUE.fullmatch, names)):
             if name.endswith(".po"):
@@ -135,7 +119,7 @@ def read_catalogue(
 def pairs() -> tuple[Pair, ...]:
     """Return every distinct pair, before any splitting, in the catalogues' order."""
     programs: dict[tuple[str, str], dict[str, None]] = {}
-    for archive in SOURCES["interface"].archives:
+    for archive in SOURCE.archives:
         program = archive.project.removesuffix("_language_pack_fr_fr")
         for catalogue in catalogues(archive.filename):
             for pair in read_catalogue(catalogue):

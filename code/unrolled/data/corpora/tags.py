@@ -16,9 +16,19 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source
 from unrolled.data.splits import Splits, runs, split_families
 
+SOURCE = Source(
+    name="tags",
+    archives=pinned(
+        """dante_corpora-2.0.5-py3-none-any.whl 22764640
+        e050761fd00d09a99beabf81658419b284267341c96afd6dd1225468a9d73bb0"""
+    ),
+    licence="MIT (package); the sentences are from the newspaper Folha de S.Paulo",
+    citation="Porttinari-base, August 2022, the POeTiSA project",
+)
 MEMBER = "dante/data/porttinari/annotated.conllu"
 TAGS = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN"),
@@ -79,7 +89,7 @@ def tags() -> Splits[tuple[Sentence, ...]]:
     Articles stay together if they share a sentence (but for case and punctuation) or
     eight words in a row: the same story is often told twice.
     """
-    with open_source("tags") as archive:
+    with open_source(SOURCE) as archive:
         blocks = archive.read(MEMBER).decode("utf-8").strip().split("\n\n")
     sentences = tuple(sentence(block) for block in blocks)
     return split_families(sentences, name=lambda one: one.id, keys=_keys)

@@ -21,20 +21,33 @@ rhythm; relatives of relatives as well. A family is never split.
 import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 
+from unrolled.data.abc_notation import default_unit, music_of, spell_key
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source
 from unrolled.data.splits import Splits, runs, split_families
 
+SOURCE = Source(
+    name="tunes",
+    archives=pinned(
+        """music21-10.5.1-py3-none-any.whl 20118992
+        dc3309498c4c95cebdf8d4f20c868deb6b63bce1d929cad4f51a7ccc982987b1"""
+    ),
+    licence=(
+        "BSD-3-Clause (package); tunes of 1782 to 1903, typed by volunteers named "
+        "in them"
+    ),
+    citation=(
+        "Aird's Airs, 1782-1803; Ryan's Mammoth Collection, 1883; O'Neill's Music "
+        "of Ireland, 1903"
+    ),
+)
 COLLECTIONS = ("airdsAirs", "oneills1850", "ryansMammoth")
 SHARED_STEPS = 16
 _LETTERS = "CDEFGABcdefgab"
-_MODES = {"": "", "maj": "", "m": "m", "min": "m", "dor": "dor"}
-_MODES |= {"mix": "mix", "lyd": "lyd", "phr": "phr"}
-_SLIPS = {"Bn": "Bm", "Hp": "Amix"}  # a slip of the hand; the Highland pipes' own key
 # titles not shown, by file: the number is the file's place in its collection
 _HIDDEN = {
     f"ryansMammoth/{file}/1": f"Ryan's Mammoth Collection {place}"
@@ -46,14 +59,6 @@ _HIDDEN = {
     )
 }
 _MAIL = {"\n": "", "20": " ", "3D": "="}  # some tunes came by mail and kept its code
-_NOT_MUSIC = re.compile(
-    r"""%.*  | "[^"]*"  | ![^!|\s]*!  | \[[A-Za-z]:[^\]]*\]  # comments, words, signs
-      | [^A-Ga-gz^_=,'0-9/|:\[\](){}<>\s-]  # bowing, ornaments, marks of layout
-      | [_=^]+(?![_=^A-Ga-g])                # an accidental without its note
-    """,
-    re.VERBOSE,
-)
-_CHANGE = re.compile(r"\[([KLM]:[^\]]*)\]")
 _COMMON = re.compile(
     r"""\b(?:the|an?|reel|jig|slip|double|single|hornpipe|strathspey|clog|march|waltz
       |air|quick|step|quickstep|minuet|highland|fling|polka|dance|first|second|third
@@ -85,50 +90,6 @@ class Tune:
         return f"X:1\nT:{self.titles[0]}\n{self.text}"
 
 
-def _key(value: str) -> str:
-    """Return a key in one spelling: a tonic, and m, dor, mix, lyd, phr or nothing."""
-    found = re.fullmatch(r"([A-G][b#]?) *([A-Za-z]*)(?:=c)?", _SLIPS.get(value, value))
-    mode = _MODES.get(found[2][:3].lower()) if found else None
-    if found is None or mode is None:
-        raise ValueError(f"key {value!r} must be a tonic and a mode, such as Em")
-    return found[1] + mode
-
-
-def _unit(metre: str) -> str:
-    """Return the unit of length that ABC takes where a tune names none."""
-    ratio = Fraction({"C": "4/4", "C|": "2/2"}.get(metre, metre))
-    return "1/16" if ratio < Fraction(3, 4) else "1/8"
-
-
-def _music(line: str) -> str:
-    """Return a line of music without what is not music; empty if nothing is left."""
-    chords = re.sub(r"\+([A-Ga-g0-9,'/]+)\+", r"[\1]", line)  # as ABC once wrote them
-    rests = chords.replace("Z", "z")  # Z rests for bars, but here stands for a note
-    music = " ".join(_NOT_MUSIC.sub("", rests).split())
-    return music if re.search(r"[A-Ga-g|]", music) else ""
-
-
-def _body(lines: list[str]) -> str:
-    """Return the lines of music, with field lines for changes of metre, unit or key."""
-    first = (line for line in lines if not re.match(r"\[V:[^1]", line))
-    # a change within a line, "A | [M:2/4] B", makes three lines of it
-    pieces = (piece for line in first for piece in _CHANGE.split(line))
-    kept, goes_on = [""], False
-    for line in pieces:
-        if field := re.match(r"([A-Za-z]):([^%]*)", line):
-            letter, value = field[1], field[2].strip()
-            if letter in "KLM":
-                kept.append(f"{letter}:{_key(value) if letter == 'K' else value}")
-                goes_on = False
-        elif music := _music(line):
-            if goes_on:
-                kept[-1] += f" {music}"
-            else:
-                kept.append(music)
-            goes_on = re.search(r"\\\s*(?:%.*)?$", line) is not None
-    return "\n".join(kept[1:])
-
-
 def tune(name: str, text: str) -> Tune:
     """Read one tune: a header that ends with its key, then the music."""
     plain = re.sub(r"=(\n|20|3D)", lambda coded: _MAIL[coded[1]], text)
@@ -149,9 +110,9 @@ def tune(name: str, text: str) -> Tune:
         name=name,
         titles=(_HIDDEN[name],) if name in _HIDDEN else titles,
         metre=metre,
-        unit=fields.get("L", [_unit(metre)])[-1],
-        key=_key(key.partition("%")[0].strip()),
-        body=_body(lines),
+        unit=fields.get("L", [default_unit(metre)])[-1],
+        key=spell_key(key.partition("%")[0].strip()),
+        body=music_of(lines),
     )
 
 
@@ -178,7 +139,7 @@ def _keys(one: Tune) -> Iterator[Hashable]:
 
 def _tunes() -> Iterator[Tune]:
     """Yield the tunes of the three collections in the order of their files."""
-    with open_source("tunes") as archive:
+    with open_source(SOURCE) as archive:
         for member in sorted(archive.names()):
             place = PurePosixPath(member)
             if place.parent.name in COLLECTIONS and place.suffix == ".abc":

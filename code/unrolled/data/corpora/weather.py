@@ -20,9 +20,19 @@ from datetime import date, timedelta
 from functools import cache
 from itertools import pairwise
 
+from unrolled.data.fetch.sources import Source, pinned
 from unrolled.data.fetch.store import open_source
 from unrolled.data.splits import Splits
 
+SOURCE = Source(
+    name="weather",
+    archives=pinned(
+        """vega_datasets-0.9.0-py3-none-any.whl 210822
+        3d7c63917be6ca9b154b565f4779a31fedce57b01b5b9d99d8a34a7608062a1d"""
+    ),
+    licence="MIT (package); the measurements are NOAA's, in the public domain",
+    citation=("NOAA, daily weather in Seattle, 2012 to 2015, by way of vega_datasets"),
+)
 MEMBER = "vega_datasets/_data/seattle-weather.csv"
 COLUMNS = ("date", "precipitation", "temp_max", "temp_min", "wind", "weather")
 KINDS = ("drizzle", "fog", "rain", "snow", "sun")
@@ -81,7 +91,7 @@ def read_days(text: str) -> tuple[Day, ...]:
 @cache
 def weather() -> Splits[tuple[Day, ...]]:
     """Return the days in order: 2012 and 2013 to learn from, 2014, and 2015 to test."""
-    with open_source("weather") as archive:
+    with open_source(SOURCE) as archive:
         days = read_days(archive.read(MEMBER).decode("utf-8"))
     return Splits(
         train=tuple(d for d in days if d.date <= TRAIN_UNTIL),

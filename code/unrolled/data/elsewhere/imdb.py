@@ -6,9 +6,20 @@ from functools import cache
 from pathlib import Path
 
 from unrolled.data.fetch.archives import OpenArchive
+from unrolled.data.fetch.home_files import Home, files_in
 from unrolled.data.fetch.homes import home_file
 from unrolled.data.splits import Splits, part_of
 
+IMDB = Home(
+    name="imdb",
+    files=files_in(
+        "https://ai.stanford.edu/~amaas/data/sentiment",
+        """aclImdb_v1.tar.gz 84125825
+        c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe""",
+    ),
+    licence="none stated; the reviews are their authors', collected for research",
+    citation="A. L. Maas et al., Learning Word Vectors for Sentiment, ACL 2011",
+)
 _REVIEW = re.compile(r"aclImdb/(?P<part>train|test)/(?P<side>pos|neg)/(\d+)_(\d+)\.txt")
 _BREAK = re.compile(r"\s*(?:<br />\s*)+")
 
@@ -33,7 +44,7 @@ def imdb() -> Splits[tuple[Review, ...]]:
     They share no film. Validation, which the home does not have, is a tenth of the
     films of train. The 50,000 reviews without stars are left out.
     """
-    return _read(home_file("imdb", "aclImdb_v1.tar.gz"))
+    return _read(home_file(IMDB, "aclImdb_v1.tar.gz"))
 
 
 @cache

@@ -1,10 +1,10 @@
-"""Whether a file is the one of our tables."""
+"""Whether a file is the one that is pinned."""
 
 import hashlib
 from pathlib import Path
 
-from unrolled.data.fetch.homes_table import HomeFile
-from unrolled.data.fetch.pins import Archive
+from unrolled.data.fetch.home_files import HomeFile
+from unrolled.data.fetch.sources import Archive
 
 
 def fault(pin: Archive | HomeFile, path: Path) -> str | None:

@@ -24,7 +24,7 @@ from unrolled.data.fetch.errors import DataError, UnreachableError
 from unrolled.data.fetch.index import Index, indexes, locate
 from unrolled.data.fetch.local import copy, local_files
 from unrolled.data.fetch.parts import clear_way, open_part, part_of, size_of
-from unrolled.data.fetch.pins import Archive
+from unrolled.data.fetch.sources import Archive
 from unrolled.data.fetch.web import (
     LostError,
     SilentError,

@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 
 from unrolled.data.fetch.digests import is_right
 from unrolled.data.fetch.errors import DataError
-from unrolled.data.fetch.homes_table import HOMES, Home, HomeFile
+from unrolled.data.fetch.home_files import Home, HomeFile
 from unrolled.data.fetch.places import data_folder, is_offline, writing
 from unrolled.data.fetch.web import (
     LostError,
@@ -35,29 +35,29 @@ class HomeError(DataError):
     """A file could not be had from its home; the message says what to do."""
 
 
-def home_folder(name: str) -> Path:
-    """Return the folder of what came from the home ``name``; it may not exist yet."""
-    _home(name)
-    return data_folder() / "elsewhere" / name
+def home_folder(home: Home) -> Path:
+    """Return the folder of what came from a home; it may not exist yet."""
+    return data_folder() / "elsewhere" / home.name
 
 
-def home_file(name: str, filename: str) -> Path:
+def home_file(home: Home, filename: str) -> Path:
     """Return a file that was fetched before; readers call this and never download."""
-    path = home_folder(name) / filename
+    path = home_folder(home) / filename
     if not path.is_file():
         raise HomeError(
-            f"{name}: {filename} is not in {path.parent}. The book never needs it. To "
-            f"get it ({_megabytes(_home(name))}) run 'unrolled data elsewhere {name}'"
+            f"{home.name}: {filename} is not in {path.parent}. The book never needs "
+            f"it. To get it ({_megabytes(home)}) run 'unrolled data elsewhere "
+            f"{home.name}'"
         )
     return path
 
 
-def fetch_from_home(name: str, *, progress: bool = True) -> Path:
-    """Download the files of ``name`` that are not here yet and return their folder.
+def fetch_from_home(home: Home, *, progress: bool = True) -> Path:
+    """Download the files of a home that are not here yet and return their folder.
 
-    ``name`` is a key of `HOMES`. ``UNROLLED_OFFLINE=1`` forbids all downloads.
+    ``UNROLLED_OFFLINE=1`` forbids all downloads.
     """
-    home, folder = _home(name), home_folder(name)
+    folder = home_folder(home)
     for file in home.files:
         target = folder / file.filename
         if is_right(file, target):
@@ -65,16 +65,10 @@ def fetch_from_home(name: str, *, progress: bool = True) -> Path:
         if is_offline():
             why = "UNROLLED_OFFLINE forbids downloads"
             raise _error(home, file, folder, why, "Unset it and try again")
-        with writing(target, f"unrolled data elsewhere {name}"):
+        with writing(target, f"unrolled data elsewhere {home.name}"):
             if not is_right(file, target):  # else another process was at it
                 _download(home, file, folder, progress=progress)
     return folder
-
-
-def _home(name: str) -> Home:
-    if name not in HOMES:
-        raise ValueError(f"{name=} is not one of {', '.join(HOMES)}")
-    return HOMES[name]
 
 
 def _megabytes(home: Home) -> str:

@@ -15,8 +15,8 @@ import pypi_simple
 import requests
 from requests.auth import HTTPBasicAuth
 
-from unrolled.data.fetch.pins import Archive
 from unrolled.data.fetch.settings import Settings, read_settings
+from unrolled.data.fetch.sources import Archive
 from unrolled.data.fetch.web import (
     OnlyThere,
     Trusting,

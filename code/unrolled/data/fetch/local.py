@@ -10,8 +10,8 @@ from urllib.request import url2pathname
 
 from unrolled.data.fetch.digests import fault
 from unrolled.data.fetch.parts import open_part
-from unrolled.data.fetch.pins import Archive
 from unrolled.data.fetch.settings import read_settings
+from unrolled.data.fetch.sources import Archive
 from unrolled.data.fetch.web import UnavailableError
 
 

@@ -8,29 +8,23 @@ from unrolled.data.fetch.archives import OpenArchive
 from unrolled.data.fetch.digests import fault, is_right
 from unrolled.data.fetch.errors import DataError
 from unrolled.data.fetch.parts import clear_way, open_part, part_of
-from unrolled.data.fetch.pins import Archive
 from unrolled.data.fetch.places import data_folder, is_offline, writing
-from unrolled.data.fetch.sources import SOURCES, Source
+from unrolled.data.fetch.sources import Archive, Source
 
 # What this process has verified. It trusts a file until its size or its time changes:
 # this is to find damage, not to hold off somebody who may write into the folder.
 _known_good: dict[Path, tuple[int, int]] = {}
 
 
-def find_source(name: str) -> Source:
-    """Return the source of that name, or say which there are."""
-    if name not in SOURCES:
-        raise ValueError(f"{name=} is no source; there are {', '.join(SOURCES)}")
-    return SOURCES[name]
-
-
-def find_archive(name: str, filename: str | None = None) -> Archive:
+def find_archive(source: Source, filename: str | None = None) -> Archive:
     """Return an archive of a source: its first, or the one called so."""
-    archives = {a.filename: a for a in find_source(name).archives}
+    archives = {a.filename: a for a in source.archives}
     if filename is None:
         return next(iter(archives.values()))
     if filename not in archives:
-        raise ValueError(f"{filename=} is not in {name}; it has {', '.join(archives)}")
+        raise ValueError(
+            f"{filename=} is not in {source.name}; it has {', '.join(archives)}"
+        )
     return archives[filename]
 
 
@@ -47,7 +41,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 def fetch(name: str, archive: Archive) -> bool:
     """Fetch an archive of a source unless it is here; return whether it was fetched.
 
-    A file that is not what our table says is fetched anew. One that is right is not
+    A file that is not the one pinned is fetched anew. One that is right is not
     touched, nor its folder, which may be another's.
     """
     path, again = path_of(archive), f"unrolled data fetch {name}"
@@ -88,14 +82,14 @@ def _ready(name: str, archive: Archive) -> Path:
     return path
 
 
-def open_source(name: str, filename: str | None = None) -> OpenArchive:
-    """Open an archive of the source ``name``: its first, or the one called so.
+def open_source(source: Source, filename: str | None = None) -> OpenArchive:
+    """Open an archive of a source: its first, or the one called so.
 
     Raises:
         DataError: It cannot be had or trusted; the message says what to run.
     """
-    archive = find_archive(name, filename)
-    return OpenArchive(_ready(name, archive), label=archive.filename)
+    archive = find_archive(source, filename)
+    return OpenArchive(_ready(source.name, archive), label=archive.filename)
 
 
 def _is_member(path: Path, archive: OpenArchive, member: str) -> bool:
@@ -113,16 +107,16 @@ def _is_member(path: Path, archive: OpenArchive, member: str) -> bool:
     return right
 
 
-def unpacked_path(name: str, member: str) -> Path:
+def unpacked_path(source: Source, member: str) -> Path:
     """Return where a member of a source lies as a file, or will lie."""
-    return data_folder() / "unpacked" / name / member
+    return data_folder() / "unpacked" / source.name / member
 
 
-def unpacked_fault(name: str, member: str) -> str | None:
+def unpacked_fault(source: Source, member: str) -> str | None:
     """Return what is wrong with an unpacked file, trusting nothing known before."""
-    path = unpacked_path(name, member)
+    path = unpacked_path(source, member)
     _known_good.pop(path, None)
-    with open_source(name) as archive:
+    with open_source(source) as archive:
         right = _is_member(path, archive, member)
     return None if right else "it is not what the archive has"
 
@@ -142,13 +136,13 @@ def _write(path: Path, content: bytes) -> None:
         raise
 
 
-def unpack(name: str, member: str) -> Path:
+def unpack(source: Source, member: str) -> Path:
     """Return a member of a source as a file on the disk, for readers that need one."""
-    target = unpacked_path(name, member)
-    with open_source(name) as archive:
+    target = unpacked_path(source, member)
+    with open_source(source) as archive:
         if _is_member(target, archive, member):
             return target
-        with writing(target, f"unrolled data fetch {name}"):
+        with writing(target, f"unrolled data fetch {source.name}"):
             if not _is_member(target, archive, member):
                 _write(target, archive.read(member))
     return target

@@ -8,14 +8,21 @@ applied in their order: a merge makes one token of two neighbours. As every byte
 token, nothing is unknown, and decoding gives back the very text. That goes for lone
 surrogates too, which are no valid Unicode but may be in a Python string: each is its
 three bytes. Python's ``re`` counts combining marks among the punctuation.
+
+Encoding knows no ties: the rank of a merge is its place among the merges, so no two
+have the same, and one pair that comes several times in a piece is merged from the left:
+``aaa`` becomes ``aa`` and ``a``. Learning does, and the rule for them is in
+:mod:`unrolled.data.tokens.bpe_training`. A text is encoded as a special token only
+where that is allowed: :mod:`unrolled.data.tokens.specials`.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Self, TypeVar
 
+from unrolled.data.tokens.specials import split_specials
 from unrolled.data.tokens.vocabulary import check_ids, from_json, number, to_json
 
 T = TypeVar("T")
@@ -102,21 +109,32 @@ class BytePairs:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def encode(self, text: str) -> list[int]:
-        """Return the ids of a text: of each piece, its bytes after all merges."""
-        pieces = PIECES.findall(text)
-        return list(chain.from_iterable(map(self._segments.__getitem__, pieces)))
+    def encode(self, text: str, *, allowed_special: Collection[str] = ()) -> list[int]:
+        """Return the ids of a text: of each piece, its bytes after all merges.
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of the ids; special tokens are left out.
+        What spells a special token is text too, unless that token is in
+        ``allowed_special``, or this is "all": then it is the id of the token.
+        """
+        found: list[int] = []
+        for part, special in split_specials(text, self.specials, allowed_special):
+            if special:
+                found.append(self.ids[part])
+            else:
+                pieces = map(self._segments.__getitem__, PIECES.findall(part))
+                found.extend(chain.from_iterable(pieces))
+        return found
+
+    def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = True) -> str:
+        """Return the text of the ids; special tokens are left out, or spelt if asked.
 
         A model may end in the middle of a character or write what is no UTF-8; then
         such bytes are shown as U+FFFD.
         """
         ids = list(ids)
         check_ids(ids, len(self))
-        tokens = map(self.tokens.__getitem__, ids)
-        spelt = b"".join(token for token in tokens if isinstance(token, bytes))
+        n_skipped = len(self.specials) if skip_special_tokens else 0
+        tokens = (self.tokens[i] for i in ids if i >= n_skipped)
+        spelt = b"".join(t if isinstance(t, bytes) else to_bytes(t) for t in tokens)
         try:
             return spelt.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:

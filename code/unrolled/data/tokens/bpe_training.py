@@ -8,6 +8,12 @@ pair always holds the new token, so the count of an older pair can only fall: a 
 old counts needs no cleaning, for an entry that is too high when it comes to the top
 goes back with the right count.
 
+Ties are many, above all among rare pairs. Of pairs that come equally often, that of the
+oldest tokens is merged: of the smallest left part by id (bytes by their value, then
+merges in their order), and of those of the smallest right part. So the merges depend on
+what pieces a text has, not on their order. Hugging Face's trainer has the same rule;
+with others, such as the first pair met, the merges after a tie may be quite different.
+
 No two merges spell the same token. Boundaries between tokens only ever go away; so what
 lies between two that are still there was always merged as if it stood alone, and hence
 everywhere in the same way.
@@ -62,7 +68,8 @@ def learn_merges(
 
     Of pairs that come equally often, the one of the oldest tokens is merged: smallest
     left part, then smallest right part, by id (bytes by value, then merges in order).
-    Nothing is merged that comes less than ``min_count`` times.
+    Nothing is merged that comes less than ``min_count`` times. What spells a special
+    token is text to learn from like any other.
     """
     if min_count < 1:
         raise ValueError(f"{min_count=} must be at least 1")

@@ -3,17 +3,19 @@ r"""Byte pairs in GPT-2's spelling, as SmolLM2 has them, from tables that are gi
 What :mod:`unrolled.data.tokens.bpe` does, with the habits of others: tokens come in any
 order and are spelt in an alphabet of 256 printable characters, one for each byte (``Ġ``
 is a space); an English ending such as ``'ll`` is a piece by itself; and each digit
-stands alone, even apart from the space before it. As everywhere in this book, no text
-is ever encoded as a special token.
+stands alone, even apart from the space before it. The rank of a merge is its place in
+the table, so there are no ties. A text is encoded as a special token only where that is
+allowed: :mod:`unrolled.data.tokens.specials`.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from unrolled.data.tokens.bpe import N_BYTES, BytePairs
+from unrolled.data.tokens.bpe import N_BYTES, BytePairs, to_bytes
+from unrolled.data.tokens.specials import split_specials
 from unrolled.data.tokens.vocabulary import check_ids, from_json, number, to_json
 
 PIECES = re.compile(
@@ -82,19 +84,34 @@ class ByteLevel:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def encode(self, text: str) -> list[int]:
-        """Return the ids of a text: of each piece, its bytes after all merges."""
-        segments, numbers = self._pairs._segments, self._numbers
-        return [numbers[i] for piece in split_digits(text) for i in segments[piece]]
+    def encode(self, text: str, *, allowed_special: Collection[str] = ()) -> list[int]:
+        """Return the ids of a text: of each piece, its bytes after all merges.
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of the ids; special tokens are left out.
+        What spells a special token is text too, unless that token is in
+        ``allowed_special``, or this is "all": then it is the id of the token.
+        """
+        segments, numbers = self._pairs._segments, self._numbers
+        specials, found = self.tokens[: self.n_specials], []
+        for part, special in split_specials(text, specials, allowed_special):
+            if special:
+                found.append(self.ids[part])
+            else:
+                found += [numbers[i] for p in split_digits(part) for i in segments[p]]
+        return found
+
+    def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = True) -> str:
+        """Return the text of the ids; special tokens are left out, or spelt if asked.
 
         What is no UTF-8, such as half a character, is shown as U+FFFD.
         """
         ids = list(ids)
         check_ids(ids, len(self))
-        spelt = (_bytes(self.tokens[i]) for i in ids if i >= self.n_specials)
+        n, n_skipped = self.n_specials, self.n_specials if skip_special_tokens else 0
+        spelt = (
+            _bytes(self.tokens[i]) if i >= n else to_bytes(self.tokens[i])
+            for i in ids
+            if i >= n_skipped
+        )
         return b"".join(spelt).decode("utf-8", "replace")
 
     def to_json(self) -> str:

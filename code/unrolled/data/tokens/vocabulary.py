@@ -2,10 +2,11 @@
 
 A tokenizer is a frozen value with ``encode(text) -> list[int]``,
 ``decode(ids) -> str``, ``tokens`` (the token of an id), ``ids`` (the id of a token) and
-a length. Special tokens come first, in the order given, and no text is ever encoded as
-one: ``<eos>`` in a text is five characters. Decoding leaves them out, except ``<unk>``,
+a length. Special tokens come first, in the order given, and no text is encoded as one:
+``<eos>`` in a text is five characters. Decoding leaves them out, except ``<unk>``,
 which stands for something that was there. (Byte pairs never need it, and leave it out
-too; WordPiece keeps the ways of BERT.)
+too; they alone, if asked, find special tokens in a text, and spell them. WordPiece
+keeps the ways of BERT.)
 """
 
 import json

@@ -14,6 +14,10 @@ go to a second list with their scores, where the O best stay. A row is done when
 in the beam can still get into its list, whatever it goes on with. A beam as wide as
 there are texts finds the best of all. A beam of one without a penalty is greedy.
 
+A model may forbid tokens by logits of minus infinity. Where it forbids all, nothing can
+follow: a text that gets there before its end is impossible and leaves the beam, which
+may so run empty; those that have ended stay, and a row can be left with no text at all.
+
 Axes: B rows, O texts in the beam, T tokens written, V vocabulary.
 """
 
@@ -149,12 +153,16 @@ def _search(
 def _extend(beam: _Texts, logits: Tensor) -> tuple[_Texts, Tensor]:
     """Return the 2 O likeliest texts that are a token longer, and their parents.
 
-    Each text ends in one way only, so at least O of them go on.
+    Each text ends in one way only, so at least O of them go on, or all that can. After
+    a row of minus infinities, or after no text, any token is impossible, never ``nan``.
     """
     n_rows, n_beams = beam.scores.shape
     n_kinds = logits.shape[-1]
     log_p = logits.log_softmax(dim=-1, dtype=beam.scores.dtype)
     log_p = log_p.view(n_rows, n_beams, n_kinds)
+    dead = (logits == -math.inf).all(dim=-1).view(n_rows, n_beams)
+    none = beam.scores == -math.inf
+    log_p = log_p.masked_fill((dead | none)[..., None], -math.inf)
     every = (beam.scores[..., None] + log_p).flatten(start_dim=1)  # (B, O * V)
     scores, places = every.topk(min(2, n_kinds) * n_beams, dim=1)
     parents, tokens = places // n_kinds, places % n_kinds

@@ -7,7 +7,8 @@ in each row by itself. Rows of one length need no mask.
 
 A step of one token is so little work that calling modules would take half of its time.
 So :func:`reader` looks their weights up once, when a prompt is read, and each step then
-calls kernels only. The tests hold it to what the modules say.
+calls kernels only. The tests hold it to what the modules say. It knows the book's own
+classes and no others: a decoder asks :func:`~unrolled.layers.rereading.known` first.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,6 +23,7 @@ from unrolled.layers.attention import Cache, MultiHeadAttention, Rotate
 from unrolled.layers.blocks import PreNormBlock
 from unrolled.layers.feed_forward import FeedForward, SwiGLU
 from unrolled.layers.norms import LayerNorm, UnitRMSNorm, unit_rms
+from unrolled.layers.rereading import known
 from unrolled.shapes import check_lengths, check_shape
 
 Layer = Callable[[Tensor, Tensor, Tensor | None, Rotate | None], tuple[Tensor, Tensor]]
@@ -129,8 +131,11 @@ def read_prompts(
 
 
 def reader(block: PreNormBlock) -> Layer:
-    """Return ``block.step`` for one token and a cache, with its weights looked up."""
-    if block.training or type(block) is not PreNormBlock:
+    """Return ``block.step`` for one token and a cache, with its weights looked up.
+
+    In training, and for a block of other parts, it is that very method.
+    """
+    if block.training or type(block) is not PreNormBlock or not known(block):
         return partial(_read_by_modules, block)
     attention = block.attention
     norm_1, norm_2, feed = map(_lean, (block.norm_1, block.norm_2, block.feed_forward))
@@ -165,7 +170,7 @@ def _read_by_modules(
     mask: Tensor | None,
     rotate: Rotate | None,
 ) -> tuple[Tensor, Tensor]:
-    """Read one token as training does, with what it drops."""
+    """Read one token as the modules do, with what training drops."""
     before = Cache(*cache.chunk(2, dim=1))
     y, after = block.step(x[:, None], before, mask, rotate=rotate)
     return y[:, 0], torch.cat([after.k, after.v], dim=1)
@@ -173,19 +178,19 @@ def _read_by_modules(
 
 def _lean(module: nn.Module) -> Map:
     """Return what a module computes in evaluation, with its weights looked up."""
-    if isinstance(module, nn.Linear):
+    if type(module) is nn.Linear:
         W, b = module.weight, module.bias
         return lambda x: F.linear(x, W, b)
-    if isinstance(module, LayerNorm):
+    if type(module) is LayerNorm:
         gain, bias, eps = module.gain, module.bias, module.eps
         shape = gain.shape
         return lambda x: torch.layer_norm(x, shape, gain, bias, eps)
-    if isinstance(module, UnitRMSNorm):
+    if type(module) is UnitRMSNorm:
         return partial(unit_rms, eps=module.eps)
-    if isinstance(module, FeedForward):
+    if type(module) is FeedForward:
         W_1, W_2, activation = _lean(module.W_1), _lean(module.W_2), module.activation
         return lambda x: W_2(activation(W_1(x)))
-    if isinstance(module, SwiGLU):
+    if type(module) is SwiGLU:
         W_gu, W_d, gated = _lean(module.W_gu), _lean(module.W_d), module.gated
         return lambda x: W_d(gated(W_gu(x)))
     return module

@@ -133,6 +133,7 @@ class PooledClassifier(nn.Module):
 
     def __init__(self, bert: BERT, n_classes: int) -> None:
         super().__init__()
+        self.n_classes = n_classes
         self.pooler = Pooler(bert.config.d_model)
         self.drop = nn.Dropout(bert.config.p_drop)
         self.out = _classes(bert, n_classes)
@@ -153,6 +154,7 @@ class TokenClassifier(nn.Module):
 
     def __init__(self, bert: BERT, n_classes: int) -> None:
         super().__init__()
+        self.n_classes = n_classes
         self.drop = nn.Dropout(bert.config.p_drop)
         self.out = _classes(bert, n_classes)
         self.bert = bert

@@ -1,9 +1,10 @@
 """Models in files: their weights, their sizes and the tokens they were trained on.
 
 A checkpoint is a safetensors file: numbers and text, nothing that could run. The text
-beside the weights holds the model's name, its config and its tokenizer as JSON, so the
-file is all that is needed. A weight that has two names (one table to read and to write)
-is kept once. No code is loaded but that of the models in ``unrolled.models.known``.
+beside the weights holds the name of the model's class, its config and its tokenizer as
+JSON, so the file is all that is needed. A weight that has two names (one table to read
+and to write) is kept once. No code is loaded but that of the book's own models: see
+``unrolled.models.serialise``.
 """
 
 import json
@@ -23,7 +24,7 @@ from unrolled.data.tokens.byte_level import ByteLevel
 from unrolled.data.tokens.characters import Characters
 from unrolled.data.tokens.wordpiece import WordPiece
 from unrolled.data.tokens.words import Words
-from unrolled.models.known import build, check_plain, describe
+from unrolled.models.serialise import build, check_plain, describe, name_of
 
 Tokenizer = Characters | Words | BytePairs | ByteLevel | WordPiece
 TOKENIZERS: Mapping[str, type[Tokenizer]] = {
@@ -48,7 +49,7 @@ def save(
     path: str | Path, model: nn.Module, tokenizer: Tokenizer | None = None
 ) -> None:
     """Write a model and its tokenizer to a file, whole or not at all."""
-    name, made = type(model).__name__, describe(model)
+    name, made = name_of(model), describe(model)
     check_plain(name, made)
     weights, same = _apart(model.state_dict())
     _dtype(weights)

@@ -11,7 +11,6 @@ Axes: B batch, T position, V vocabulary, D model width, L layers.
 
 from collections.abc import Iterable
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -24,12 +23,16 @@ from unrolled.layers.caches import (
     real_prompts,
 )
 from unrolled.layers.positions import LearnedPositions, RotaryPositions
+from unrolled.layers.rereading import TextState, known, untouched
+
+State = DecoderState | TextState
 
 
 class Decoder(nn.Module):
     """Embeddings, causal pre-norm blocks, a norm, and a score for every token.
 
-    ``read`` is the read-out; None is the embeddings, used a second time.
+    ``read`` is the read-out; None is the embeddings, used a second time. It writes with
+    a cache if all its parts are those of the book, untouched, and else reads anew.
     """
 
     def __init__(
@@ -57,17 +60,23 @@ class Decoder(nn.Module):
 
     def start(
         self, prompts: Tensor, lengths: Tensor | None = None
-    ) -> tuple[Tensor, DecoderState]:
+    ) -> tuple[Tensor, State]:
         """Read prompts (B, T), padded on the right; return logits (B, V) and state."""
         prompts, real = real_prompts(prompts, lengths)
         positions = first_positions(prompts, self.n_positions, "prompts")
+        if not self._known():
+            text = TextState(prompts, None if real is None else real.sum(dim=1))
+            return text.logits(self), text
         x, state = read_prompts(self.blocks, *self._embed(prompts, positions), real)
         return self.logits(x)[:, 0], state
 
-    def step(self, ids: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def step(self, ids: Tensor, state: State) -> tuple[Tensor, State]:
         """Read one more token of each row, (B,): return logits (B, V) and a state."""
+        if isinstance(state, TextState):
+            text = state.append(ids)
+            return text.logits(self), text
         place = state.place(ids, self.n_positions)
-        x, rotate = torch.embedding(self.embed.weight, ids), None  # (B, D)
+        x, rotate = self.embed(ids), None  # (B, D)
         if isinstance(self.positions, RotaryPositions):
             rotate = self.positions.at(place)
         else:
@@ -79,6 +88,12 @@ class Decoder(nn.Module):
         """Return the scores (..., V) of all tokens for what blocks made, (..., D)."""
         table = self.embed if self.read is None else self.read
         return F.linear(self.norm(h), table.weight)
+
+    def _known(self) -> bool:
+        """Say whether :meth:`step` may stand for :meth:`forward`: all is as it was."""
+        methods = ("forward", "logits", "_embed")
+        ours = all(getattr(type(self), m) is getattr(Decoder, m) for m in methods)
+        return ours and untouched(self) and all(map(known, self.children()))
 
     def _embed(self, ids: Tensor, positions: Tensor) -> tuple[Tensor, Rotate | None]:
         """Return embeddings (B, T, D), and how queries and keys are to be turned."""

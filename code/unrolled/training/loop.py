@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from tqdm.auto import tqdm
 
 from unrolled.losses import n_counted
-from unrolled.runtime import autocast, gains_from_compile
+from unrolled.runtime import autocast, gains_from_compile, progress
+from unrolled.training.budget import enough
 from unrolled.training.config import TrainConfig as TrainConfig
 from unrolled.training.distributed import (
     add_up,
@@ -48,7 +48,7 @@ def training_steps(
 
     A run that goes on has ``done`` steps and their ``optimizers`` behind it. ``count``
     says over how many targets ``loss_fn`` takes its mean, for batches that are read
-    in pieces.
+    in pieces. A bar shows how far a run of more than two seconds has come.
     """
     check_joined()
     if done >= config.steps:
@@ -60,7 +60,7 @@ def training_steps(
         start_alike(model)
     compiled = config.compiled and gains_from_compile(device)
     reader: Any = torch.compile(model) if compiled else model
-    for batch in batches:
+    for batch in progress(batches, total=config.steps - done, wanted=leads()):
         check_same(batch)
         done += 1
         model.train()
@@ -77,7 +77,7 @@ def training_steps(
         for optimizer in optimizers:
             optimizer.step()
         yield done, loss
-        if done == config.steps:
+        if done == config.steps or enough(done):
             return
     raise ValueError(f"batches ran out after {done} of {config.steps} steps")
 
@@ -91,7 +91,6 @@ def fit(
     validate: Callable[[Any], float] | None = None,
     checkpoint: Path | None = None,
     count: Callable[[Any], int] = n_counted,
-    progress: bool = False,
 ) -> Losses:
     """Take ``config.steps`` steps, or until patience ends; return the loss of each.
 
@@ -119,24 +118,16 @@ def fit(
         done=run.done,
         count=count,
     )
-    bar = tqdm(
-        total=config.steps,
-        initial=run.done,
-        unit="step",
-        disable=not (progress and leads()),
-    )
-    while not run.over:
-        step, loss = next(steps)
+    while not run.over and (taken := next(steps, None)):
+        step, loss = taken
         run.note(loss)
-        last = step == config.steps
+        last = step == config.steps or enough(step)
         if validate is not None and (last or step % config.validate_every == 0):
             run.judge(agreed(_score(model, validate)))
         if checkpoint is not None and (
             last or run.over or step % config.checkpoint_every == 0
         ):
             save(run, checkpoint)
-        bar.update()
-    bar.close()
     return run.finish()
 
 

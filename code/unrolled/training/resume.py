@@ -6,8 +6,6 @@ optimizers' memory, the state of every generator, and how many batches were draw
 
 import json
 import os
-import re
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +23,10 @@ from unrolled.training.distributed import (
     this_process,
 )
 from unrolled.training.run import Losses, Run
+from unrolled.training.settings import defaults_of, differences, values_of, written
 
 Tensors = dict[str, Tensor]
+FOUND = ("last batch", "validation")  # what a run has met; all else are its settings
 
 
 def save(run: Run, path: Path) -> None:
@@ -41,7 +41,7 @@ def save(run: Run, path: Path) -> None:
     found["losses"] = torch.tensor(run.read(), dtype=torch.float64)
     if not leads():
         return
-    about = _about(run) | {
+    about = {name: written(value) for name, value in _settings(run).items()} | {
         "last batch": run.stream.digest(),
         "validation": json.dumps(run.losses.validation),
     }
@@ -77,21 +77,15 @@ def resume(run: Run, path: Path) -> None:
     restore_draws(_under(f"draws.{this_process()}", found), _device(run.model))
 
 
-def _about(run: Run) -> dict[str, str]:
+def _settings(run: Run) -> dict[str, Any]:
     """Return what must be the same for a run to go on, by name."""
-    found = {f.name: getattr(run.config, f.name) for f in fields(run.config)}
-    found["model"] = getattr(run.model, "config", run.model)
-    # where a function lies in memory changes from one process to the next
-    named = {name: re.sub(r" at 0x\w+", "", repr(x)) for name, x in found.items()}
-    return named | {"processes": str(n_processes())}
+    model = getattr(run.model, "config", run.model)
+    return values_of(run.config) | {"model": model, "processes": n_processes()}
 
 
 def _check(run: Run, path: Path, found: Tensors, about: dict[str, str]) -> None:
-    other = [
-        f"{name} was {about.get(name)} and is {value}"
-        for name, value in _about(run).items()
-        if about.get(name) != value
-    ]
+    before = {name: text for name, text in about.items() if name not in FOUND}
+    other = differences(before, _settings(run), defaults_of(run.config))
     weights = {name: w.shape for name, w in _under("model", found).items()}
     if weights != {name: w.shape for name, w in run.model.state_dict().items()}:
         other.append("its weights are those of another model")

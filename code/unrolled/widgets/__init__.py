@@ -14,10 +14,14 @@ from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import ipywidgets
 
 from unrolled.runtime import book_folder
+
+#: What a notebook stores of a lab: a record with its name.
+MIME = "application/vnd.unrolled.lab+json"
 
 
 def lab_names() -> list[str]:
@@ -51,13 +55,12 @@ class Lab:
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
-    ) -> dict[str, str]:
-        in_book = bool(os.environ.get("UNROLLED_BOOK"))
-        html = self.placeholder() if in_book else self.complete()
-        return {
-            "text/plain": f"Lab “{self.name}”: an interactive figure",
-            "text/html": html,
-        }
+    ) -> dict[str, Any]:
+        words = f"Lab “{self.name}”: an interactive figure; run the cell to see it"
+        stored = {MIME: {"name": self.name}, "text/plain": words}
+        if os.environ.get("UNROLLED_BOOK"):
+            return stored  # the page draws it when it is built
+        return stored | {"text/html": self.complete()}
 
     def placeholder(self) -> str:
         """Return the mark that the book's own scripts turn into the figure."""

@@ -63,6 +63,14 @@ def run(
     fresh: Annotated[
         bool, typer.Option(help="Forget the finished part of an interrupted run.")
     ] = False,
+    stamp: Annotated[
+        bool,
+        typer.Option(
+            "--restamp",
+            help="Keep the results although the recipe's own code has changed, if one "
+            "whole unit comes out as it did.",
+        ),
+    ] = False,
 ) -> None:
     """Run a recipe: an experiment that takes longer than a chapter has.
 
@@ -74,7 +82,8 @@ def run(
 
     Try: unrolled run flip_flop
     """
-    from unrolled.recipes.runner import load_recipe, recipe_names, run_recipe
+    from unrolled.recipes.discovery import load_recipe, recipe_names
+    from unrolled.recipes.runner import restamp, run_recipe
     from unrolled.training.distributed import leads, together
 
     if names:
@@ -83,10 +92,13 @@ def run(
     if show or not name:
         for known in recipe_names():
             summary = (load_recipe(known).__doc__ or "").strip().splitlines()[0]
-            typer.echo(f"{known:12} {summary}")
+            typer.echo(f"{known:{max(map(len, recipe_names()))}}  {summary}")
         return
     try:
         load_recipe(name)
+        if stamp:
+            typer.echo(f"one unit came out as it did: {restamp(name)}")
+            return
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     with together():

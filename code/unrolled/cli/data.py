@@ -7,20 +7,14 @@ from typing import Annotated
 import typer
 
 from unrolled.cli.plainly import plainly
+from unrolled.data.catalogue import find_home, find_source, homes, sources
 from unrolled.data.fetch.audit import MISSING, look_at, look_elsewhere
 from unrolled.data.fetch.errors import DataError, UnreachableError
 from unrolled.data.fetch.homes import fetch_from_home
-from unrolled.data.fetch.homes_table import HOMES
 from unrolled.data.fetch.parts import part_of
 from unrolled.data.fetch.places import data_folder
-from unrolled.data.fetch.sources import SOURCES, Source
-from unrolled.data.fetch.store import (
-    fetch,
-    find_source,
-    path_of,
-    unpack,
-    unpacked_path,
-)
+from unrolled.data.fetch.sources import Source
+from unrolled.data.fetch.store import fetch, path_of, unpack, unpacked_path
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,7 +44,7 @@ def _state(source: Source) -> str:
     files = [path_of(archive) for archive in source.archives]
     sizes = [path.stat().st_size if path.is_file() else -1 for path in files]
     here = [n == a.size for n, a in zip(sizes, source.archives, strict=True)]
-    here += [unpacked_path(source.name, member).is_file() for member in source.unpacked]
+    here += [unpacked_path(source, member).is_file() for member in source.unpacked]
     return "yes" if all(here) else "in part" if any(here) else "no"
 
 
@@ -60,13 +54,13 @@ def show() -> None:
     with plainly(_stopped()):
         line = "{:12} {:>9}  {:7}  {}".format
         typer.echo(line("name", "size", "fetched", "licence"))
-        states = {source.name: _state(source) for source in SOURCES.values()}
-        for source in SOURCES.values():
+        states = {source.name: _state(source) for source in sources().values()}
+        for source in sources().values():
             size, state = _megabytes(source.size), states[source.name]
             typer.echo(line(source.name, size, state, source.licence))
-        total = sum(source.size for source in SOURCES.values())
+        total = sum(source.size for source in sources().values())
         n_here = sum(state == "yes" for state in states.values())
-        words = f"{n_here} of {len(SOURCES)} fetched, in {data_folder()}"
+        words = f"{n_here} of {len(sources())} fetched, in {data_folder()}"
         typer.echo(line("total", _megabytes(total), "", words))
 
 
@@ -84,7 +78,7 @@ def _get(source: Source, failures: list[str]) -> None:
             typer.echo(f"{source.name:12} {archive.filename}: {done}")
     try:
         for member in source.unpacked if len(failures) == before else ():
-            unpack(source.name, member)
+            unpack(source, member)
     except DataError as error:
         failures.append(str(error))
 
@@ -103,11 +97,11 @@ def get(
     """
     with plainly(_stopped()):
         if not names and not everything:
-            total = _megabytes(sum(source.size for source in SOURCES.values()))
+            total = _megabytes(sum(source.size for source in sources().values()))
             raise ValueError(
                 "Say what to fetch: 'unrolled data fetch NAME ...', or 'unrolled data "
                 f"fetch --all' for everything ({total}). "
-                f"There are {', '.join(SOURCES)}."
+                f"There are {', '.join(sources())}."
             )
         failures: list[str] = []
         for source in _chosen(None if everything else names):
@@ -128,7 +122,7 @@ def verify(names: Names = None) -> None:
     """
     with plainly(_stopped()):
         findings = [look_at(source) for source in _chosen(names)]
-        findings += [] if names else [look_elsewhere()]
+        findings += [] if names else [look_elsewhere(homes().values())]
         wrong = 0
         for found in chain.from_iterable(findings):
             part = part_of(found.path)
@@ -173,14 +167,14 @@ def elsewhere(
     """
     with plainly(_stopped("Whole files are kept")):
         if name:
-            typer.echo(f"{name} is in {fetch_from_home(name)}")
+            typer.echo(f"{name} is in {fetch_from_home(find_home(name))}")
             return
         line = "{:18} {:>10}  {}".format
         typer.echo(line("name", "size", "licence"))
-        for home in HOMES.values():
+        for home in homes().values():
             typer.echo(line(home.name, _megabytes(home.size), home.licence))
 
 
 def _chosen(names: list[str] | None) -> list[Source]:
     """Return the sources of these names, or all; complain before anything is done."""
-    return [find_source(name) for name in names or SOURCES]
+    return [find_source(name) for name in names or sources()]

@@ -16,6 +16,7 @@ from typing import Any
 from torch import Tensor
 
 from unrolled.data.batch import Batch
+from unrolled.decoding.sampling import sampler
 from unrolled.evaluation.language_model import score_text
 from unrolled.losses import cross_entropy
 from unrolled.models import checkpoints
@@ -30,8 +31,9 @@ from unrolled.recipes._character_measures import (
     samples,
     samples_after_lines,
     shares,
+    written,
 )
-from unrolled.runtime import seed_all
+from unrolled.runtime import generator, seed_all
 from unrolled.training.loop import TrainConfig, training_steps
 from unrolled.training.optimizers import AdamW
 from unrolled.training.schedules import WarmupCosine
@@ -117,6 +119,15 @@ def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
         "writing after right text": shares(samples_after_lines(model)),
         "rounds": rounds(model),
     }
+
+
+def replay_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Train for two updates; see how the network reads and, a little, how it writes."""
+    losses = []
+    for _, loss, model in steps(**unit):  # noqa: B007, the last one is measured
+        losses.append(loss.item())
+    texts = written(model, sampler(generator=generator(0), k=5), ["\n"] * 2)
+    return {"first": losses, "by place": bits_by_place(model), "writing": shares(texts)}
 
 
 def summarise(units: list[dict[str, Any]]) -> dict[str, Any]:

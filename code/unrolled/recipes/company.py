@@ -28,6 +28,7 @@ from unrolled.models.skipgram import (
     subsample,
 )
 from unrolled.runtime import generator, seed_all
+from unrolled.training.budget import enough
 
 MIN_COUNT, D_EMBED, WINDOW, THRESHOLD = 20, 50, 4, 1e-4
 N_ROWS, N_NOISE, EPOCHS, RATE = 4096, 5, 2, 5e-3
@@ -69,7 +70,7 @@ def train(seed: int) -> SkipGram:
     pairs = skip_pairs(ids[stays], window=WINDOW, owners=owners[stays])
     model = SkipGram(SkipGramConfig(n_tokens=n_tokens, d_embed=D_EMBED))
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
-    noise = noise_distribution(frequency)
+    noise, done = noise_distribution(frequency), 0
     for _ in range(EPOCHS):
         for centres, neighbours in noisy_batches(
             pairs, noise, n_rows=N_ROWS, n_noise=N_NOISE, generator=rng
@@ -78,6 +79,9 @@ def train(seed: int) -> SkipGram:
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            done += 1
+            if enough(done):
+                return model
     return model
 
 

@@ -26,6 +26,7 @@ from unrolled.evaluation.exposure import (
 )
 from unrolled.models.rnn_lm import RNNLM, RNNLMConfig
 from unrolled.runtime import generator, seed_all
+from unrolled.training.budget import enough
 
 LANGUAGE = counting()
 D, ROWS, STEPS, LONG = 32, 32, 40, 120
@@ -65,8 +66,10 @@ def train(
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        if update in UPDATES:
+        if update in UPDATES or enough(update):
             yield update, model
+        if enough(update):
+            return
 
 
 def prefixes(model: RNNLM) -> dict[str, Tensor]:

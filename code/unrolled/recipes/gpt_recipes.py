@@ -72,6 +72,7 @@ def _units() -> list[dict[str, Any]]:
 
 
 UNITS = _units()
+TIMES = ("cpu seconds",)
 
 
 @cache
@@ -127,22 +128,30 @@ def train(unit: dict[str, Any]) -> tuple[GPT, float]:
     return model, time.process_time() - start
 
 
-def validation_loss(model: GPT) -> float:
-    """Return the mean surprise at every character of the validation part but one."""
-    log_p = text_log_probabilities(model, texts()[2], width=T + 1, stride=T, n_rows=128)
+def validation_loss(model: GPT, n_characters: int | None = None) -> float:
+    """Return the mean surprise at every character of the validation part but one.
+
+    ``n_characters`` are read of it, all unless told.
+    """
+    ids = texts()[2][:n_characters]
+    log_p = text_log_probabilities(model, ids, width=T + 1, stride=T, n_rows=128)
     return -log_p.double().mean().item()
 
 
 def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Train and validate; keep the first of the long modern runs."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     model, seconds = train(unit)
     loss = validation_loss(model)
-    torch.set_num_threads(threads)
     if (unit["recipe"], unit["seed"], unit["steps"]) == ("modern", SEEDS[0], LONG):
         save(folder / "shakespeare.safetensors", model, texts()[0])
     return {"loss": round(loss, 4), "cpu seconds": round(seconds, 2)}
+
+
+def replay_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Train for two steps, and validate on little."""
+    model, _ = train(unit)
+    weights = torch.cat([p.detach().flatten() for p in model.parameters()])
+    return {"loss": validation_loss(model, 5000), "norm": weights.norm().item()}
 
 
 def export(folder: Path, target: Path) -> None:

@@ -69,6 +69,12 @@ def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
     }
 
 
+def replay_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Train for two rounds, and score."""
+    model, course = train(**unit, n_steps=2)
+    return {"bits per byte": held_out(model), "log-likelihood": course.tolist()}
+
+
 def summarise(units: list[dict[str, Any]]) -> dict[str, Any]:
     """Return mean and interval of the bits per byte for each number of states."""
     summary = {}

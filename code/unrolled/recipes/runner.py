@@ -1,60 +1,36 @@
 """Run a recipe unit by unit, keep what is done, and write its results whole."""
 
-import importlib
 import json
 import os
 import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import torch
 from tqdm.auto import tqdm
 
 from unrolled.recipes._sources import digest, imported_modules
-from unrolled.runtime import book_folder
-from unrolled.training.distributed import agreed, leads, wait_for_all
-
-PACKAGE = Path(__file__).resolve().parents[1]
-
-
-class Recipe(Protocol):
-    """What a recipe module defines; see :mod:`unrolled.recipes`."""
-
-    UNITS: list[dict[str, Any]]
-    run_unit: Callable[[dict[str, Any], Path], dict[str, Any]]
-    summarise: Callable[[list[dict[str, Any]]], dict[str, Any]]
+from unrolled.recipes.discovery import PACKAGE, Recipe, load_recipe
+from unrolled.recipes.freshness import rests_on, why_stale
+from unrolled.recipes.replay import ELSEWHERE, as_json, differences, run_replay
+from unrolled.recipes.results import results as results
+from unrolled.recipes.results import write_whole
+from unrolled.runtime import book_folder, fingerprint, one_thread
+from unrolled.training.distributed import agreed, leads, n_processes, wait_for_all
 
 
-def recipe_names() -> list[str]:
-    """Return the names of all recipes."""
-    here = Path(__file__).parent
-    return sorted(p.stem for p in here.glob("[!_]*.py") if p.stem != "runner")
+def recipe_key(recipe: Recipe, package: Path = PACKAGE) -> str:
+    """Return a digest of ``recipe`` and of every module that it imports.
 
-
-def load_recipe(name: str) -> Recipe:
-    """Import the recipe called ``name``."""
-    if name not in recipe_names():
-        raise ValueError(f"no recipe {name!r}; there are: {', '.join(recipe_names())}")
-    return cast(Recipe, importlib.import_module(f"unrolled.recipes.{name}"))
-
-
-def recipe_key(name: str, package: Path = PACKAGE) -> str:
-    """Return a digest of the recipe ``name`` and of every module that it imports."""
-    code = f"import {package.name}.recipes.{name}"
-    return digest(imported_modules(code, package), package)
-
-
-def results(name: str, folder: Path | None = None) -> dict[str, Any]:
-    """Return the committed results of the recipe ``name``."""
-    path = (folder or book_folder() / "results") / f"{name}.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing: run 'unrolled run {name}'")
-    return cast(dict[str, Any], json.loads(path.read_text(encoding="utf-8")))
+    Units of one run are never of two codes: those of an interrupted one are taken over
+    only while this is the same.
+    """
+    return digest(imported_modules(f"import {recipe.__name__}", package), package)
 
 
 def run_recipe(
@@ -78,7 +54,8 @@ def run_recipe(
     Of several processes (:mod:`unrolled.training.distributed`) all run every unit, and
     training shares its batches among them; the first alone writes.
     """
-    recipe, key = load_recipe(name), recipe_key(name)
+    recipe = load_recipe(name)
+    key = recipe_key(recipe)
     folder = folder or book_folder() / "results"
     partial, saved = folder / f"{name}.partial.json", folder / f"{name}.partial"
     progress, done = progress and leads(), list[dict[str, Any]]()
@@ -86,13 +63,13 @@ def run_recipe(
         done = _take_over(partial, saved, key, recipe.UNITS, fresh=fresh, say=progress)
     n_done = int(agreed(len(done)))
     bar = tqdm(total=len(recipe.UNITS), initial=n_done, desc=name, disable=not progress)
-    with _own_folder(saved) as place:
+    with _own_folder(saved) as place, one_thread():
         wait_for_all()  # until then the first changes nothing in what the others copy
         for unit in recipe.UNITS[n_done:]:
             start = time.perf_counter()
             outcome = recipe.run_unit(unit, place)
             seconds = round(time.perf_counter() - start, 1)
-            done.append(_as_json({**unit, **outcome, "seconds": seconds}))
+            done.append(as_json({**unit, **outcome, "seconds": seconds}))
             if leads():
                 write_whole(partial, json.dumps({"key": key, "units": done}))
             bar.update()
@@ -101,13 +78,16 @@ def run_recipe(
         return []
     record = {
         "recipe": name,
-        "key": key,
+        "rests on": rests_on(recipe),
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "cores": os.cpu_count(),
+        "fingerprint": fingerprint(),
         "seconds": round(sum(unit["seconds"] for unit in done), 1),
         "summary": recipe.summarise(done),
         "units": done,
     }
+    if n_processes() == 1:  # several would add up in another order
+        record["replay"] = run_replay(recipe)
     exported = _export(name, recipe, saved, models)
     path = folder / f"{name}.json"
     write_whole(path, json.dumps(record, indent=1) + "\n")
@@ -115,16 +95,39 @@ def run_recipe(
     return [path, *exported]
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` so that a crash leaves the old file or the new one."""
-    beside = path.with_name(path.name + ".writing")
-    beside.write_text(text, encoding="utf-8", newline="\n")
-    beside.replace(path)
+def restamp(name: str, *, folder: Path | None = None) -> Path:
+    """Say that the results of ``name`` stand although its own code has changed.
 
-
-def _as_json(value: Any) -> Any:
-    """Return ``value`` as it comes back from a file: tuples are lists, for one."""
-    return json.loads(json.dumps(value))
+    To see that they do, the unit that took least is run whole, and must come out as it
+    did; ``ValueError`` says where it does not.
+    """
+    recipe, record = load_recipe(name), results(name, folder)
+    if (stale := why_stale(recipe, record)) and "--restamp" not in stale:
+        raise ValueError(stale)
+    unit, known = min(
+        zip(recipe.UNITS, record["units"], strict=True), key=lambda u: u[1]["seconds"]
+    )
+    with tempfile.TemporaryDirectory() as scratch, one_thread():
+        outcome = as_json({**unit, **recipe.run_unit(unit, Path(scratch))})
+    times = {"seconds", *getattr(recipe, "TIMES", ())}
+    same = record.get("fingerprint") == fingerprint()
+    faults = list(
+        differences(
+            {key: value for key, value in outcome.items() if key not in times},
+            {key: value for key, value in known.items() if key not in times},
+            0 if same else ELSEWHERE,
+        )
+    )
+    if faults:
+        shown = "\n  ".join(faults[:10])
+        raise ValueError(
+            f"{name}: the unit {unit} comes out otherwise than on record:\n  {shown}\n"
+            f"raise VERSION and say 'unrolled run {name}'"
+        )
+    record |= {"rests on": rests_on(recipe), "replay": run_replay(recipe)}
+    path = (folder or book_folder() / "results") / f"{name}.json"
+    write_whole(path, json.dumps(record, indent=1) + "\n")
+    return path
 
 
 def _take_over(
@@ -174,7 +177,7 @@ def _read_partial(
     done = cast(list[dict[str, Any]], kept["units"])
     same = len(done) <= len(units) and all(
         unit.items() <= known.items()
-        for unit, known in zip(_as_json(units), done, strict=False)
+        for unit, known in zip(as_json(units), done, strict=False)
     )
     return done if same else None
 

@@ -1,14 +1,20 @@
 """Where to run and from which seed: the only module that names a device."""
 
 import os
+import platform
 import random
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import isnan, nan
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
+from tqdm.auto import tqdm
+
+T = TypeVar("T")
 
 
 def pick_device() -> torch.device:
@@ -99,10 +105,61 @@ def copies_aside(device: torch.device) -> bool:
 
 
 def seed_all(seed: int) -> None:
-    """Seed every generator a chapter draws from; call once, in its first cell."""
+    """Seed every generator a chapter draws from; call once, in its first cell.
+
+    From then on the CPU computes on one thread: the book's networks are too small to be
+    faster on two, and sums that are added up in one order give the same number twice.
+    """
+    torch.set_num_threads(1)
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)  # CPU, CUDA and MPS alike
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let the CPU compute on one thread meanwhile, as chapters do."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def fingerprint() -> dict[str, str]:
+    """Return what decides how numbers are rounded: two like machines agree to the bit.
+
+    That is torch, NumPy, and the processor with the instructions that torch uses on it.
+    """
+    return {
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "cpu": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}",
+    }
+
+
+def _processor() -> str:
+    """Return the model of the processor as the system calls it."""
+    about = Path("/proc/cpuinfo")
+    if about.is_file():
+        for line in about.read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def progress(
+    steps: Iterable[T], *, total: int | None = None, wanted: bool = True
+) -> Iterator[T]:
+    """Yield from ``steps``, with a bar once they have taken two seconds, if ``wanted``.
+
+    The bar goes when they are done. There is none where the book is made
+    (``UNROLLED_BOOK``): a page shows results, not the waiting for them.
+    """
+    quiet = not wanted or bool(os.environ.get("UNROLLED_BOOK"))
+    yield from tqdm(steps, total=total, delay=2, leave=False, disable=quiet)
 
 
 def draws(device: torch.device) -> dict[str, Tensor]:

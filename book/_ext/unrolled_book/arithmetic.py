@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from unrolled.claims import pretty
+from unrolled.book.claims import pretty
 
 LOG = logging.getLogger(__name__)
 

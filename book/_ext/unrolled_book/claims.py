@@ -1,13 +1,12 @@
-"""Claims in the book: numbers in prose, and links between cards and the ledger.
+"""Claims in the book: numbers in prose, and links to cards.
 
 - ``{measured}`claim-id:name``` prints a number that a claim measured, in the book's
   way; a third part is a format specification: ``{measured}`claim-id:name:.0%```.
 - ``{claim}`claim-id``` or ``{claim}`words <claim-id>``` links to a claim's card.
 
-The ledger itself, the errata and the deck map have modules of their own.
+The cards, the ledger, the errata and the deck map have modules of their own.
 """
 
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +15,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole, SphinxRole
 
-from unrolled.claims import MIME, pretty
+from unrolled.book.claims import pretty
+from unrolled.book.records import CLAIM
 from unrolled_book import notebooks
 
 LOG = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ def all_claims(root: Path) -> dict[str, Entry]:
     entries = [
         Entry(f"chapters/{path.stem}", claim)
         for path in notebooks.of_chapters(root)
-        for _, claim in notebooks.outputs(notebooks.read(path), MIME)
+        for _, claim in notebooks.outputs(notebooks.read(path), CLAIM)
     ]
     found: dict[str, Entry] = {}
     for entry in entries:
@@ -46,25 +46,32 @@ def all_claims(root: Path) -> dict[str, Entry]:
     return found
 
 
+def measured(claims: dict[str, Entry], text: str) -> str:
+    """Return the number that ``claim-id:name:format`` names, as the book writes it."""
+    claim_id, _, rest = text.partition(":")
+    name, _, spec = rest.partition(":")
+    entry = claims.get(claim_id)
+    if entry is None or name not in entry.claim["measured"]:
+        raise LookupError(f"no measured number {text!r}")
+    try:
+        return pretty(entry.claim["measured"][name], spec)
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}") from error
+
+
 class Measured(SphinxRole):
     """A number out of a claim."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Look the number up and print it, or warn that there is none."""
-        claim_id, _, rest = self.text.partition(":")
-        name, _, spec = rest.partition(":")
-        entry = self.env.app.unrolled_claims.get(claim_id)
-        if entry is None or name not in entry.claim["measured"]:
-            LOG.warning(
-                "no measured number %r", self.text, location=self.get_location()
-            )
-            return [nodes.problematic(text=self.text)], []
-        self.env.note_dependency(f"{self.env.srcdir}/{entry.docname}.ipynb")
+        claims = self.env.app.unrolled_claims
         try:
-            shown = pretty(entry.claim["measured"][name], spec)
-        except ValueError as error:
-            LOG.warning("%r: %s", self.text, error, location=self.get_location())
+            shown = measured(claims, self.text)
+        except (LookupError, ValueError) as error:
+            LOG.warning("%s", error.args[0], location=self.get_location())
             return [nodes.problematic(text=self.text)], []
+        docname = claims[self.text.partition(":")[0]].docname
+        self.env.note_dependency(f"{self.env.srcdir}/{docname}.ipynb")
         return [nodes.inline(text=shown, classes=["measured"])], []
 
 
@@ -84,28 +91,13 @@ class ClaimLink(ReferenceRole):
         return [link], []
 
 
-def link_cards(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Give every claim's card on a page its link to the ledger."""
-    if app.builder.format != "html" or LEDGER not in app.env.found_docs:
-        return
-    ledger = app.builder.get_relative_uri(docname, LEDGER)
-    for node in list(doctree.findall(nodes.raw)):
-        card = re.search(r'<div class="claim" id="claim-([\w-]+)"', node.astext())
-        if card:
-            link = f'<a class="claim-link" href="{ledger}#ledger-{card[1]}">ledger</a>'
-            html = node.rawsource or node.astext()
-            html = html.replace("</p>", f"{link}</p>", 1)
-            node.replace_self(nodes.raw("", html, format="html"))
-
-
 def load(app: Sphinx) -> None:
     """Read all claims once per build."""
     app.unrolled_claims = all_claims(Path(app.srcdir))
 
 
 def setup(app: Sphinx) -> None:
-    """Register the roles and the links."""
+    """Register the roles."""
     app.connect("builder-inited", load)
-    app.connect("doctree-resolved", link_cards)
     app.add_role("measured", Measured())
     app.add_role("claim", ClaimLink())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from unrolled.claims import VERDICTS
+from unrolled.book.claims import VERDICTS
 from unrolled_book.claims import Entry
 
 GROUPS = ("error", "overstatement", "wording")

@@ -15,15 +15,14 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from unrolled.data.fetch.homes_table import HOMES
-from unrolled.data.fetch.sources import SOURCES
+from unrolled.data.catalogue import homes, sources
 from unrolled_book import outline
 from unrolled_book.data_pictures import example
 from unrolled_book.data_words import KINDS, NUMBERS, PACKAGE, WORDS, Card, read
 from unrolled_book.tables import Row, stacked_table, table
 from unrolled_book.times import megabytes
 
-TABLES = ("sources.py", "pins.py", "homes_table.py")
+READERS = ("corpora", "elsewhere")  # whose modules say what they are read from
 
 
 def _badge(kind: str) -> nodes.inline:
@@ -36,8 +35,9 @@ class _OfCards(SphinxDirective):
     def cards(self) -> list[Card]:
         """Read them; look again at every build which chapters there are."""
         root = Path(self.env.srcdir)
-        tables = [PACKAGE / "data" / "fetch" / name for name in TABLES]
-        for path in (root / WORDS, root / NUMBERS, root / outline.PLAN, *tables):
+        folders = (PACKAGE / "data" / name for name in READERS)
+        readers = (path for folder in folders for path in sorted(folder.glob("*.py")))
+        for path in (root / WORDS, root / NUMBERS, root / outline.PLAN, *readers):
             self.env.note_dependency(str(path))
         self.env.note_reread()
         try:
@@ -59,7 +59,7 @@ class Overview(_OfCards):
             )
             for card in self.cards()
         ]
-        total = sum(source.size for source in SOURCES.values())
+        total = sum(source.size for source in sources().values())
         rows.append((nodes.strong(text="all, each file once"), "", megabytes(total)))
         found = table(("set", "real or made", "to fetch"), rows)
         found["classes"] += ["data-overview"]
@@ -163,7 +163,7 @@ class Elsewhere(_OfCards):
     """The table of what lives elsewhere."""
 
     def run(self) -> list[nodes.Node]:
-        """Build it from the package's own table."""
+        """Build it from what the package's readers say."""
         self.cards()
         rows = [
             Row(
@@ -175,7 +175,7 @@ class Elsewhere(_OfCards):
                     escape(home.licence),
                 ],
             )
-            for home in HOMES.values()
+            for home in homes().values()
         ]
         columns = ["Name", "What", "Size", "Licence"]
         return stacked_table("Sets that live elsewhere", columns, rows)

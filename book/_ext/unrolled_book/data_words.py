@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 
 import unrolled
-from unrolled.data.fetch.sources import SOURCES
+from unrolled.data.catalogue import sources
 from unrolled_book.times import megabytes
 
 WORDS = "book/data.yml"
@@ -74,7 +74,7 @@ def _card(entry: dict[str, Any], unit: dict[str, Any]) -> Card:
         raise ValueError(
             f"{where}: kind {entry['kind']!r} must be one of {', '.join(KINDS)}"
         )
-    source = SOURCES.get(entry.get("source", ""))
+    source = sources().get(entry.get("source", ""))
     if "source" in entry and source is None:
         raise ValueError(f"{where}: there is no source {entry['source']!r}")
     said = {name: entry[name] for name in (*SPOKEN, *own & set(entry))}

@@ -20,13 +20,6 @@ from unrolled_book.tables import Row, stacked_table
 UNSTATED = "not stated in the text we have"
 
 
-def _title(app: Sphinx, stem: str, section: str | None = None) -> str:
-    """Return a chapter's number and its title, or that of one of its sections."""
-    planned = outline.chapters(app)[f"chapters/{stem}"]
-    number = f"chapter {planned.number}: " if planned.number else ""
-    return f"{number}{section or planned.title}"
-
-
 class DeckMap(SphinxDirective):
     """All decks, each with its facts and the map of its lines."""
 
@@ -65,7 +58,7 @@ class DeckMap(SphinxDirective):
         return Row(part.anchor, [span, escape(part.about), where])
 
     def _place(self, stem: str, section: str | None = None) -> str:
-        words = escape(_title(self.env.app, stem, section))
+        words = escape(outline.page_name(self.env.app, stem, section or ""))
         anchor = f"#{nodes.make_id(section)}" if section else ""
         return chapter_link(self.env.app, self.env.docname, stem, anchor, words)
 
@@ -83,7 +76,7 @@ class Answers(SphinxDirective):
 
     def _chapter(self, docname: str, entries: list[Entry]) -> nodes.section:
         stem = docname.split("/")[-1]
-        title = _title(self.env.app, stem)
+        title = outline.page_name(self.env.app, stem)
         section = nodes.section(ids=[f"answers-{stem}"])
         section += nodes.title(text=title[0].upper() + title[1:])
         citing = [entry for entry in entries if entry.claim["source"]]

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from sphinx.application import Sphinx
 
-from unrolled_book import notebooks
+from unrolled_book import notebooks, outline
 from unrolled_book.corrections import Lines
 
 DECKS = "book/decks"
@@ -22,11 +22,11 @@ FACTS = ("deck", "title", "lecturer", "given", "lines", "ranges")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Range:
-    """Some lines of a deck: what they show, and the chapter and section for it."""
+    """Some lines of a deck: what they show, and the page and section for it."""
 
     lines: Lines
     about: str
-    chapter: str | None = None  # none: a title, an agenda, a list of references
+    chapter: str | None = None  # a page; none: a title, an agenda, references
     section: str | None = None
     also: tuple[str, ...] = ()
 
@@ -114,9 +114,12 @@ def line_link(app: Sphinx, docname: str, source: str) -> str:
 def chapter_link(
     app: Sphinx, docname: str, chapter: str, anchor: str = "", words: str = ""
 ) -> str:
-    """Return a link to a chapter, or only words where it is not written yet."""
+    """Return a link to a page of a chapter, or only words where it is to come."""
     target = f"chapters/{chapter}"
-    words = words or f"chapter {int(chapter.split('-')[0])}"
+    page = outline.pages(app).get(target)
+    if not words:
+        words = f"chapter {int(chapter.split('-')[0])}"
+        words += f", {page.kind}" if page and page.kind != "main" else ""
     if target not in app.env.found_docs:
         return f'{words} <span class="planned">(to come)</span>'
     uri = app.builder.get_relative_uri(docname, target)

@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 from unrolled.grading.authoring.source import read_exercise
 from unrolled.grading.exercise import Exercise
 from unrolled.grading.notebooks.shelf import exercise_files
+from unrolled_book import outline
 from unrolled_book.tables import table
 
 #: Where in a chapter the box is put, if it has such a section.
@@ -39,16 +40,19 @@ def extent(exercise: Exercise) -> str:
     """Say how large an exercise is."""
     questions = exercise.questions.values()
     minutes = sum(question.minutes for question in questions)
+    n = len(exercise.questions)
     return (
-        f"{len(exercise.questions)} questions, {exercise.points} points, "
+        f"{n} question{'' if n == 1 else 's'}, {exercise.points} points, "
         f"about {minutes} minutes"
     )
 
 
 def add_box(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the box that leads to its graded exercise into a chapter that has one."""
+    """Put the box that leads to its graded exercise on a chapter's main page."""
     named = re.fullmatch(r"chapters/(\d\d)-.*", app.env.docname)
     if not named or page_of(named[1]) not in app.env.found_docs:
+        return
+    if outline.pages(app)[app.env.docname].kind != "main":
         return
     path = sources(Path(app.srcdir)).get(named[1])
     if path is None:  # the exercise's own page says what is wrong

@@ -81,7 +81,7 @@ def add_meta(
     words = words or f"{title}. From {app.config.html_title}, on sequence models."
     values = {
         "description": words,
-        "og:type": "article" if chapter else "website",
+        "og:type": "article" if page in outline.pages(app) else "website",
         "og:site_name": app.config.html_title,
         "og:title": title,
         "og:description": words,

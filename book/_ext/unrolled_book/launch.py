@@ -1,4 +1,4 @@
-"""``{launch}``: every chapter that the book has, with its links to Colab and Binder."""
+"""``{launch}``: every page of a chapter, with its links to Colab and Binder."""
 
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -7,6 +7,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from unrolled.chapters.pages import Page
 from unrolled_book import outline
 from unrolled_book.tables import table
 
@@ -27,7 +28,7 @@ def addresses(repository: str, branch: str, docname: str) -> dict[str, str]:
 
 
 class Launch(SphinxDirective):
-    """A table with a row for each chapter that the book has."""
+    """A table with a row for each page of a chapter that the book has."""
 
     def run(self) -> list[nodes.Node]:
         """Build the table; look again at every build which chapters there are."""
@@ -36,18 +37,21 @@ class Launch(SphinxDirective):
         options = self.config.html_theme_options
         home = options["repository_url"], options["repository_branch"]
         rows = [
-            (self._page(chapter), *map(_link, addresses(*home, docname).items()))
-            for docname, chapter in outline.chapters(self.env.app).items()
-            if outline.is_written(self.env, chapter)
+            (self._page(page), *map(_link, addresses(*home, docname).items()))
+            for docname, page in outline.pages(self.env.app).items()
+            if docname in self.env.found_docs
         ]
         found = table(("Chapter", "Colab", "Binder"), rows)
         found["classes"].append("launch")
         return [found]
 
-    def _page(self, chapter: outline.Chapter) -> nodes.reference:
+    def _page(self, page: Page) -> nodes.reference:
         builder = self.env.app.builder
-        uri = builder.get_relative_uri(self.env.docname, chapter.docname)
-        text = f"{chapter.number}. {chapter.title}"
+        uri = builder.get_relative_uri(self.env.docname, page.docname)
+        chapter = outline.chapters(self.env.app).get(page.docname)
+        title = chapter.title if chapter else outline.heading(page)
+        kind = "" if page.kind == "main" else f" · {page.kind}"
+        text = f"{page.number}. {title}{kind}"
         return nodes.reference(text=text, refuri=uri, internal=True)
 
 

@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from unrolled.claims import VERDICTS, pretty
+from unrolled.book.claims import VERDICTS, pretty
 from unrolled_book import corrections as slides
 from unrolled_book import outline
 from unrolled_book.claims import Entry

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from unrolled.chapters.pages import all_pages
+
 
 def read(path: Path) -> dict[str, Any]:
     """Return the notebook at ``path`` as plain values."""
@@ -12,9 +14,8 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def of_chapters(root: Path) -> list[Path]:
-    """Return the notebooks that have their source beside them; a copy has none."""
-    found = sorted((root / "chapters").glob("[0-9][0-9]-*.ipynb"))
-    return [path for path in found if path.with_suffix(".md").is_file()]
+    """Return the notebooks of all pages, in reading order; a copy has no source."""
+    return [page.notebook for page in all_pages(root) if page.notebook.is_file()]
 
 
 def outputs(

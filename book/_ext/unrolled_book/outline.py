@@ -4,9 +4,10 @@
   "being written" beside the others. Nothing of that is typed.
 - ``{chapters}`finished``` and ``{chapters}`planned``` print how many there are.
 - A chapter carries its number in the sidebar and in the links to the next page, and its
-  part above the title.
+  part above the title. A further page carries its kind there, and its chapter above.
 """
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from unrolled.chapters.pages import Page, all_pages
 
 LOG = logging.getLogger(__name__)
 PLAN = "book/outline.yml"
@@ -71,6 +74,35 @@ def chapters(app: Sphinx) -> dict[str, Chapter]:
     if not (root / PLAN).is_file():
         return {}
     return {c.docname: c for part in outline(root) for c in part.chapters}
+
+
+def pages(app: Sphinx) -> dict[str, Page]:
+    """Return every page of a chapter by its document name, in reading order."""
+    if not hasattr(app, "unrolled_pages"):
+        found = all_pages(Path(app.srcdir))
+        app.unrolled_pages = {page.docname: page for page in found}
+    return app.unrolled_pages
+
+
+def page_name(app: Sphinx, stem: str, words: str = "") -> str:
+    """Return what to call a page: *chapter 4: Title*, *chapter 4, study: Title*.
+
+    ``words`` stand for the title, if there are any. The primer has no number.
+    """
+    docname = f"chapters/{stem}"
+    page, planned = pages(app).get(docname), chapters(app).get(docname)
+    if planned is not None:
+        number = f"chapter {planned.number}: " if planned.number else ""
+        return f"{number}{words or planned.title}"
+    if page is None:
+        raise ValueError(f"there is no page {docname}, and none is planned")
+    return f"chapter {page.number}, {page.kind}: {words or heading(page)}"
+
+
+def heading(page: Page) -> str:
+    """Return the heading of a page, as its source has it."""
+    found = re.search(r"^# (.+?) *$", page.source.read_text(encoding="utf-8"), re.M)
+    return found[1] if found else page.stem
 
 
 def is_written(env: BuildEnvironment, chapter: Chapter) -> bool:
@@ -138,31 +170,46 @@ class Count(SphinxRole):
 
 
 def number_title(app: Sphinx, doctree: nodes.document) -> None:
-    """Put a chapter's number before its title, wherever Sphinx lists it.
+    """Put a chapter's number before its title, a further page's kind after its own.
 
-    Lists of contents are made from ``env.tocs``, links to the next page from
+    Sphinx makes lists of contents from ``env.tocs``, and links to the next page from
     ``env.titles``; the heading of the page itself is neither.
     """
     docname = app.env.docname
-    chapter = chapters(app).get(docname)
-    if chapter is None or not chapter.number:
+    chapter, page = chapters(app).get(docname), pages(app).get(docname)
+    before: list[nodes.Node] = []
+    after: list[nodes.Node] = []
+    if chapter is not None and chapter.number:
+        number = nodes.inline(text=str(chapter.number), classes=["number"])
+        before = [number, nodes.Text(" ")]
+    if page is not None and page.kind != "main":
+        after = [nodes.Text(" "), nodes.inline(text=f"· {page.kind}", classes=["kind"])]
+    if not before and not after:
         return
     app.env.titles[docname] = app.env.titles[docname].deepcopy()  # the page's own stays
     for title in (
         app.env.titles[docname],
         next(app.env.tocs[docname].findall(nodes.reference)),
     ):
-        title.insert(0, nodes.inline(text=str(chapter.number), classes=["number"]))
-        title.insert(1, nodes.Text(" "))
+        title[0:0] = [node.deepcopy() for node in before]
+        title.extend(node.deepcopy() for node in after)
 
 
 def name_part(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.Node
 ) -> None:
-    """Tell the template what stands above a chapter's title."""
+    """Tell the template what stands above the title of a chapter or further page."""
     if chapter := chapters(app).get(page):
         number = f"Chapter {chapter.number}" if chapter.number else "Primer"
         context["chapter"], context["part"] = number, chapter.part
+        return
+    further = pages(app).get(page)
+    for chapter in chapters(app).values() if further else ():
+        if chapter.number == further.number:
+            number = f"Chapter {chapter.number}" if chapter.number else "Primer"
+            context["chapter"] = f"{number} · {further.kind}"
+            context["part"] = chapter.title
+            context["up"] = app.builder.get_relative_uri(page, chapter.docname)
 
 
 def setup(app: Sphinx) -> None:

@@ -21,6 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import unrolled
+from unrolled.chapters.pages import all_pages
 from unrolled.cli import app as command_line
 from unrolled_book.tables import table
 
@@ -28,7 +29,7 @@ PACKAGE = Path(unrolled.__file__).parent
 # From below to above: a layer may import those before it (tests/package/test_layering).
 ORDER = (
     "shapes runtime data layers models losses training decoding evaluation recipes "
-    "figures claims quizzes widgets grading cli"
+    "figures widgets book chapters grading cli"
 ).split()
 
 
@@ -55,11 +56,17 @@ def layers(package: Path = PACKAGE) -> list[str]:
     return [layer for layer in ORDER if modules_of(layer, package)]
 
 
+def in_a_room(path: Path, package: Path = PACKAGE) -> bool:
+    """Say whether a file belongs to one chapter alone: the reference leaves it out."""
+    return bool(re.match(r"chapters/c\d\d_", path.relative_to(package).as_posix()))
+
+
 def parts(package: Path = PACKAGE) -> list[str]:
     """Return the layers and the folders in them, each folder after its layer."""
     found = []
     for layer in layers(package):
         inside = sorted((package / layer).rglob("__init__.py"))
+        inside = [path for path in inside if not in_a_room(path, package)]
         names = [module_name(path, package) for path in inside]
         found += [name.partition(".")[2] for name in names] or [layer]
     return found
@@ -83,6 +90,8 @@ def imported_layers(layer: str, package: Path = PACKAGE) -> list[str]:
 def citations(package: Path = PACKAGE) -> Iterator[tuple[str, str]]:
     """Yield each equation that a docstring cites, with the name of what cites it."""
     for path in sorted(package.rglob("*.py")):
+        if in_a_room(path, package):
+            continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         yield from _citations(tree, module_name(path, package))
 
@@ -99,11 +108,12 @@ def _citations(
 
 def equations(root: Path) -> dict[str, str]:
     """Return the labelled equations of all chapters, with the chapter's name."""
-    sources = sorted((root / "chapters").glob("[0-9][0-9]-*.md"))
     return {
-        label: f"chapters/{path.stem}"
-        for path in sources
-        for label in re.findall(r"^:label: (\S+)$", path.read_text("utf-8"), re.M)
+        label: page.docname
+        for page in all_pages(root)
+        for label in re.findall(
+            r"^:label: (\S+)$", page.source.read_text("utf-8"), re.M
+        )
     }
 
 

@@ -16,7 +16,12 @@ from sphinx.environment import BuildEnvironment
 import unrolled
 
 SHARED = ("book/outline.yml", "book/_toc.yml", "book/references.bib")
-PACKAGE = ("claims.py", "figures/style.py", "widgets/__init__.py")  # used by this
+PACKAGE = (  # used by this
+    "book/*.py",
+    "chapters/pages.py",
+    "figures/style.py",
+    "widgets/__init__.py",
+)
 
 
 def shared_files(root: Path) -> list[Path]:
@@ -24,7 +29,8 @@ def shared_files(root: Path) -> list[Path]:
     package = Path(unrolled.__file__).parent
     here = sorted(Path(__file__).parent.glob("*.py"))
     labs = sorted((root / "book" / "_static" / "labs").glob("*.js"))
-    named = [root / name for name in SHARED] + [package / name for name in PACKAGE]
+    named = [root / name for name in SHARED]
+    named += [path for name in PACKAGE for path in sorted(package.glob(name))]
     return [path for path in [*here, *named, *labs] if path.is_file()]
 
 

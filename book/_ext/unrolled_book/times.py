@@ -1,9 +1,9 @@
 """How long the book takes to run, read out of what was stored when it was run.
 
-- ``{chapter-times}`` lists the chapters: seconds at the last run, cells, claims, size.
+- ``{chapter-times}`` lists the pages of chapters: last run, cells, claims, size.
 - ``{recipe-times}`` lists the recipes, the experiments too long for a chapter.
 - ``{pinned-versions}`` lists the versions that the numbers rest on.
-- ``{limit}`chapter``` and ``{limit}`book``` print the limits for the times.
+- ``{limit}`page```, ``{limit}`chapter``` and ``{limit}`book``` print the limits.
 """
 
 import json
@@ -16,18 +16,18 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from unrolled.claims import MIME
-from unrolled_book import notebooks
+from unrolled.book.records import CLAIM as MIME
+from unrolled_book import notebooks, outline
 from unrolled_book.tables import table
 
 LOG = logging.getLogger(__name__)
-CHAPTER_LIMIT, BOOK_LIMIT = 90, 12 * 60  # seconds, on two cores
+PAGE_LIMIT, CHAPTER_LIMIT, BOOK_LIMIT = 60, 100, 30 * 60  # seconds of one core
 KEEP = "\N{NO-BREAK SPACE}"  # a number and its unit stay together
 PINNED = ("torch", "numpy", "matplotlib")  # as tools/chapters.py has it
 
 
 class Chapter(NamedTuple):
-    """What a chapter's notebook says of its last run."""
+    """What the notebook of a chapter's page says of its last run."""
 
     docname: str
     seconds: float
@@ -50,7 +50,7 @@ class Recipe(NamedTuple):
 
 
 def chapter_times(root: Path) -> list[Chapter]:
-    """Return the last runs of all chapters of the book that stands in ``root``."""
+    """Return the last runs of all chapters' pages of the book in ``root``."""
     found = []
     for path in notebooks.of_chapters(root):
         notebook = notebooks.read(path)
@@ -154,11 +154,14 @@ class ChapterTimes(SphinxDirective):
         return [table(head, rows)]
 
     def _link(self, chapter: Chapter) -> nodes.Node:
-        number = str(int(chapter.docname.split("/")[-1].split("-")[0]))
+        page = outline.pages(self.env.app)[chapter.docname]
+        name = str(page.number)
+        if page.kind != "main":
+            name += f", {page.kind}: {outline.heading(page)}"
         if chapter.docname not in self.env.found_docs:
-            return nodes.Text(number)
+            return nodes.Text(name)
         uri = self.env.app.builder.get_relative_uri(self.env.docname, chapter.docname)
-        return nodes.reference(text=number, refuri=uri, internal=True)
+        return nodes.reference(text=name, refuri=uri, internal=True)
 
 
 class RecipeTimes(SphinxDirective):
@@ -203,7 +206,7 @@ class Limit(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Print it, or warn that there is none of that name."""
-        limits = {"chapter": CHAPTER_LIMIT, "book": BOOK_LIMIT}
+        limits = {"page": PAGE_LIMIT, "chapter": CHAPTER_LIMIT, "book": BOOK_LIMIT}
         if self.text not in limits:
             LOG.warning(
                 "no limit %r: say one of %s", self.text, ", ".join(limits),

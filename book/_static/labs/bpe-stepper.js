@@ -75,26 +75,20 @@
     const { el } = tools;
     const live = tools.liveRegion();
     let run = compute({ text: EXAMPLES[0][1] });
-    const id = tools.uid('text');
-    const box = el('textarea', { id, rows: 3, maxlength: LONGEST, spellcheck: 'false' });
-    box.value = EXAMPLES[0][1];
-    box.addEventListener('input', () => { choice.set('own'); learn(); });
-    const choice = tools.select({ label: 'Example', value: '0',
-      options: [...EXAMPLES.map(([name], i) => [String(i), name]), ['own', 'Your own']],
-      onChange: (v) => { if (v !== 'own') { [, box.value] = EXAMPLES[Number(v)]; learn(); } } });
+    const box = tools.texts({ label: 'Text', examples: EXAMPLES, most: LONGEST, rows: 3,
+      onText: learn });
     const says = el('p', { class: 'lab-says' });
     const tape = el('p', { class: 'lab-tokens' });
     const stepper = tools.stepper({ count: run.merges.length + 1, noun: 'stage', wait: 900,
       onStep: show });
     const data = tools.table({ caption: `${tools.title}: the merges so far`,
       summary: 'The merges as a table' });
-    root.append(el('div', { class: 'lab-row' }, choice.root),
-      el('div', { class: 'lab-row lab-own' }, el('label', { for: id }, 'Text'), box), tape,
+    root.append(box.root, tape,
       el('div', { class: 'lab-worked' }, says), stepper.root, data.root, live.root);
     stepper.keys(root);
 
     function learn() {
-      run = compute({ text: box.value });
+      run = compute({ text: box.get() });
       stepper.stop();
       stepper.go(0);
       stepper.setCount(run.merges.length + 1);
@@ -119,6 +113,7 @@
     }
 
     show(0);
+    return { ...box.state, step: stepper, table: data };
   }
 
   window.UnrolledLab.register('bpe-stepper', {

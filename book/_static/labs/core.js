@@ -8,6 +8,11 @@
  *   UnrolledLab.compute    name -> the lab's pure numeric function, for the tests
  *   UnrolledLab.labs       name -> what was registered
  *   UnrolledLab.models     name -> weights, filled by _static/models/NAME.js
+ *   UnrolledLab.kept       the labs whose state stands in the address, in order
+ *
+ * mount returns what the reader can choose, name -> control: the core writes it into the
+ * page's address and restores it from there. A control has get(), its value as a text, and
+ * put(text), which does what a reader would do, and is false for a value it does not know.
  *
  * A model script may run before this file, and in a notebook this file may run
  * once per copy of a lab: both are safe.
@@ -100,14 +105,25 @@
     set(value);
     const head = el('div', { class: 'lab-slider-head' },
       el('label', { for: id }, ...[].concat(label)), output);
-    return { root: el('div', { class: 'lab-slider' }, head, input), input, set };
+    return { root: el('div', { class: 'lab-slider' }, head, input), input, set,
+      get: () => input.value,
+      put(text) {
+        if (!/^-?\d{1,9}(\.\d{1,9})?$/.test(text)) return false;
+        input.value = text; // which the browser brings into reach
+        show();
+        onInput(Number(input.value));
+        return true;
+      } };
   }
 
   /** A button. It keeps the focus when it is off, so that nobody loses their place. */
   function button({ text, label, onClick, kind = '' }) {
     const root = el('button', { type: 'button', class: `lab-button ${kind}`,
       'aria-label': label }, text);
-    const off = (yes) => root.setAttribute('aria-disabled', yes ? 'true' : 'false');
+    const off = (yes) => {
+      const now = yes ? 'true' : 'false';
+      if (root.getAttribute('aria-disabled') !== now) root.setAttribute('aria-disabled', now);
+    };
     root.addEventListener('click', () => {
       if (root.getAttribute('aria-disabled') !== 'true') onClick();
     });
@@ -124,7 +140,14 @@
     input.addEventListener('change', () => onChange(input.value));
     set(value);
     return { root: el('div', { class: 'lab-select' }, el('label', { for: id }, label),
-      input), input, set };
+      input), input, set,
+    get: () => input.value,
+    put(v) {
+      if (![...input.options].some((option) => option.value === v)) return false;
+      set(v);
+      onChange(v);
+      return true;
+    } };
   }
 
   function checkbox({ label, value = false, onChange }) {
@@ -132,8 +155,60 @@
     input.checked = value;
     input.addEventListener('change', () => onChange(input.checked));
     const set = (v) => { input.checked = v; };
-    return { root: el('label', { class: 'lab-check' }, input, label), input, set };
+    return { root: el('label', { class: 'lab-check' }, input, label), input, set,
+      get: () => (input.checked ? 'yes' : 'no'),
+      put(text) {
+        if (text !== 'yes' && text !== 'no') return false;
+        set(text === 'yes');
+        onChange(input.checked);
+        return true;
+      } };
   }
+
+  /** A line to type in or, with rows, a box; onText is told at every letter. */
+  function text({ label, value = '', most, rows, onText }) {
+    const id = uid('text');
+    const input = el(rows ? 'textarea' : 'input', { id, rows, type: rows ? null : 'text',
+      class: 'lab-line', maxlength: most, autocomplete: 'off', spellcheck: 'false',
+      oninput: () => onText(input.value) });
+    const set = (v) => { input.value = v; };
+    set(value);
+    return { root: el('div', { class: 'lab-row' }, el('label', { for: id }, label,
+      el('span', { class: 'lab-limit' }, ` (at most ${most} characters)`)), input), input, set,
+    get: () => input.value,
+    put(v) {
+      if (v.length > most) return false;
+      set(v);
+      onText(input.value);
+      return true;
+    } };
+  }
+
+  /** One of some texts, [name, text] pairs, or the reader's own: a select above a box. */
+  function texts({ label, examples, most, rows, onText }) {
+    const box = text({ label, value: examples[0][1], most, rows,
+      onText: (v) => { choice.set('own'); onText(v); } });
+    const choice = select({ label: 'Example', value: '0',
+      options: [...examples.map(([name], i) => [String(i), name]), ['own', 'Your own']],
+      onChange: (v) => {
+        if (v === 'own') return;
+        box.set(examples[Number(v)][1]);
+        onText(box.get());
+      } });
+    const own = { get: () => (choice.get() === 'own' ? box.get() : ''), put: box.put };
+    return { root: el('div', {}, el('div', { class: 'lab-row' }, choice.root), box.root),
+      get: box.get, state: { example: choice, text: own } };
+  }
+
+  /** A whole number that no control shows, such as a seed, from 0 to most. */
+  const whole = ({ most, get, set }) => ({
+    get: () => String(get()),
+    put(v) {
+      if (!/^\d{1,9}$/.test(v) || Number(v) > most) return false;
+      set(Number(v));
+      return true;
+    },
+  });
 
   /** One of a few: a fieldset of radios drawn as a block. The arrows move in it. */
   function radios({ legend, options, value, onChange }) {
@@ -211,6 +286,13 @@
       'aria-label': `Move through the ${noun}s` }, back.root, next.root, play.root, where);
     refresh();
     return { root, go, stop, get index() { return index; },
+      get: () => String(index + 1),
+      put(text) {
+        if (!/^\d{1,9}$/.test(text)) return false;
+        stop();
+        go(Number(text) - 1);
+        return true;
+      },
       setCount(m) { n = m; go(index); },
       /** Left, Right, Home and End step, wherever the focus is in a region, but for
        * what has a use of its own for them: the controls named here, and a table. */
@@ -236,7 +318,14 @@
       'aria-label': caption },
     el('table', { class: 'lab-table' }, el('caption', { class: 'lab-unseen' }, caption),
       el('thead', {}, head), body));
-    return { root: el('details', { class: 'lab-details' }, el('summary', {}, summary), frame),
+    const root = el('details', { class: 'lab-details' }, el('summary', {}, summary), frame);
+    return { root,
+      get: () => (root.open ? 'open' : 'closed'),
+      put(text) {
+        if (text !== 'open' && text !== 'closed') return false;
+        root.open = text === 'open';
+        return true;
+      },
       update(names, rows) {
         head.replaceChildren(...names.map((c) => el('th', { scope: 'col' }, ...[].concat(c))));
         body.replaceChildren(...rows.map((row) => el('tr', {}, ...row.map((c, i) =>
@@ -251,8 +340,117 @@
   });
 
   Lab.tools = { matvec, add, tanh: Math.tanh, sigmoid, softmax, halves, fmt, uid, el, svg, sym,
-    svgSym, slider, button, select, checkbox, radios, liveRegion, stepper, table,
-    signedFill, stillness };
+    svgSym, slider, button, select, checkbox, text, texts, whole, radios, liveRegion, stepper,
+    table, signedFill, stillness };
+
+  // ---- the state in the address ----
+  //
+  // page.html#anchor?unroll-it.W_h=1.5&unroll-it.step=3&bpe-stepper.text=to+be: only what
+  // differs from the lab as it opens, behind whatever anchor of the page is there.
+
+  const REST = 400; // ms without a change before the address is written
+  const LONGEST = 20000; // characters of an address that are read
+  const SEEN = 'labs'; // marks, in the history, an address that this page wrote or went to
+  // In a notebook this script stands inline, and the address there is JupyterLab's.
+  const inBook = Boolean(document.currentScript && document.currentScript.src);
+  const kept = (Lab.kept = []);
+
+  const here = () => location.href.split('#')[0];
+  /** The address in parts; asked is null where it speaks of no lab. */
+  function address() {
+    const [, anchor, asked] = location.hash.match(/^#?([^?]*)(?:\?(.*))?$/s);
+    return { anchor, asked: asked === undefined ? null
+      : new URLSearchParams(asked.length > LONGEST ? '' : asked) };
+  }
+
+  /** What the reader changed in these labs, as it is written in the address. */
+  const changes = (labs) => new URLSearchParams(labs.flatMap(({ name, state, opens }) =>
+    Object.entries(state).filter(([key, control]) => control.get() !== opens[key])
+      .map(([key, control]) => [`${name}.${key}`, control.get()]))).toString();
+
+  let timer = null;
+  const writeSoon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(write, REST);
+  };
+  function write() {
+    clearTimeout(timer);
+    const { anchor } = address();
+    const now = changes(kept);
+    const hash = now ? `#${anchor}?${now}` : anchor && `#${anchor}`;
+    if (hash !== location.hash) history.replaceState(SEEN, '', here() + hash);
+    kept.forEach((lab) => lab.refresh());
+  }
+
+  /** Put a lab into the state that is asked for; what is not, or not known, as it opens. */
+  function restore({ name, state, opens }, asked) {
+    for (const [key, control] of Object.entries(state)) {
+      const to = asked.has(`${name}.${key}`) ? asked.get(`${name}.${key}`) : opens[key];
+      if (control.get() === to || control.put(to)) continue;
+      if (control.get() !== opens[key]) control.put(opens[key]);
+    }
+  }
+
+  /** Go to the lab that the address names first, unless the reader has been there. */
+  function goThere() {
+    const { asked } = address();
+    if (!asked || history.state === SEEN) return;
+    const lab = kept.find(({ name }) => name === [...asked.keys(), ''][0].split('.')[0]);
+    if (!lab) return;
+    lab.root.scrollIntoView();
+    history.replaceState(SEEN, '', location.href);
+  }
+
+  function keep(root, name, state) {
+    const opens = Object.fromEntries(Object.entries(state).map(([key, control]) =>
+      [key, control.get()]));
+    const told = el('span', { 'aria-live': 'polite', class: 'lab-note' });
+    const field = el('input', { type: 'text', class: 'lab-line', readonly: true, hidden: true,
+      'aria-label': 'Link to this lab' });
+    const link = button({ text: 'Copy link', onClick: async () => {
+      write();
+      field.value = `${here()}#?${changes([lab]) || name}`;
+      try {
+        await navigator.clipboard.writeText(field.value);
+        field.hidden = true;
+        told.textContent = 'The link is copied. It opens the lab as it is now.';
+      } catch { // no clipboard, or none for us, as on many a page opened from a file
+        field.hidden = false;
+        field.focus();
+        field.select();
+        told.textContent = 'Copy the link from the field. It opens the lab as it is now.';
+      }
+    } });
+    const reset = button({ text: 'Reset', label: 'Reset this lab', kind: 'lab-reset',
+      onClick: () => {
+        restore(lab, new URLSearchParams());
+        write();
+        told.textContent = 'The lab is as it opens.';
+      } });
+    root.append(el('div', { class: 'lab-share' }, link.root, reset.root, field, told));
+    let last = null;
+    const refresh = () => {
+      const now = changes([lab]);
+      if (now === last) return;
+      last = now;
+      reset.off(!now);
+      field.hidden = true; // a link to what was
+      told.textContent = '';
+    };
+    const lab = { name, root, state, opens, refresh };
+    kept.push(lab);
+    restore(lab, address().asked || new URLSearchParams());
+    refresh();
+    new MutationObserver(writeSoon).observe(root, { subtree: true, childList: true,
+      attributes: true, characterData: true });
+  }
+
+  window.addEventListener('hashchange', () => {
+    const { asked } = address();
+    if (asked) kept.forEach((lab) => restore(lab, asked));
+    else write(); // an anchor of the page: the labs stay as they are
+    goThere();
+  });
 
   // ---- mounting ----
 
@@ -271,7 +469,9 @@
         root.replaceChildren(el('header', { class: 'lab-head' },
           el('div', { id, class: 'lab-title' }, title),
           el('p', { class: 'lab-lead' }, lab.describe)));
-        lab.mount(root, { ...Lab.tools, title });
+        const state = lab.mount(root, { ...Lab.tools, title });
+        const own = copies.length > 1 ? `${name}-${copies.length}` : name;
+        if (inBook && state) keep(root, own, state);
       }
     }
   };
@@ -283,5 +483,5 @@
     if (document.readyState === 'complete') Lab.mountAll();
   };
   document.addEventListener('DOMContentLoaded', Lab.mountAll);
-  window.addEventListener('load', Lab.mountAll);
+  window.addEventListener('load', () => { Lab.mountAll(); goThere(); });
 })();

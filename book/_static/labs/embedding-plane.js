@@ -158,6 +158,7 @@
     new ResizeObserver(() => { if (new Set([state.a, state.b, state.c]).size === 3) draw(compute(state)); })
       .observe(root);
     update();
+    return { ...Object.fromEntries(picks), leave_out: out, table: data };
   }
 
   window.UnrolledLab.register('embedding-plane', {

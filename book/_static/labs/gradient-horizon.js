@@ -218,7 +218,7 @@
 
     // ---- places ----
 
-    const note = el('p', { class: 'lab-note' });
+    const note = el('p', { class: 'lab-note lab-passing' });
     const plot = svg('svg', { role: 'img', class: 'lab-plot' });
     const frame = el('div', { class: 'lab-frame', onpointerdown: point,
       onpointermove: (event) => { if (event.buttons & 1) point(event); } }, plot);
@@ -460,6 +460,7 @@
 
     new ResizeObserver(() => draw()).observe(root);
     update();
+    return { activation, ...sliders, lag: cursor, table: data };
   }
 
   window.UnrolledLab.register('gradient-horizon', {

@@ -7,7 +7,8 @@
   'use strict';
   const { fmt } = window.UnrolledLab.tools;
   const WORDS = ['the', 'students', 'opened', 'their', 'books', '.'];
-  const PRESETS = [
+  const MOST = 8; // words
+  const PRESETS = [ // from the seventh word on they repeat
     { id: 'mixed', text: 'Unsure here, sure there', p: [0.25, 0.02, 0.05, 0.4, 0.125, 0.5] },
     { id: 'uniform', text: 'Uniform: ten words, all alike', p: Array(6).fill(0.1) },
     { id: 'right', text: 'Always right', p: Array(6).fill(1) },
@@ -39,32 +40,50 @@
 
   function mount(root, tools) {
     const { el, svg } = tools;
-    const p = [...PRESETS[0].p];
+    let words = WORDS;
+    const p = Array.from({ length: MOST }, (_, t) => PRESETS[0].p[t % WORDS.length]);
     const live = tools.liveRegion();
     const preset = tools.select({ label: 'Example', value: 'mixed',
       options: [...PRESETS.map(({ id, text }) => [id, text]), ['own', 'Your own']],
       onChange: (id) => {
         const found = PRESETS.find((one) => one.id === id);
-        if (found) found.p.forEach((v, t) => { p[t] = v; });
+        if (found) p.forEach((_, t) => { p[t] = found.p[t % WORDS.length]; });
         update();
       } });
-    const sliders = WORDS.map((word, t) => tools.slider({ label: `p of \u201c${word}\u201d`, min: 0,
-      max: 1, step: 0.005, value: p[t], digits: 3, onInput: (v) => { p[t] = v; update(); } }));
+    const sentence = tools.text({ label: 'Words', value: WORDS.join(' '), most: 80, onText: read });
+    const note = el('p', { class: 'lab-note' });
+    const names = p.map(() => el('span', {}));
+    const sliders = p.map((_, t) => tools.slider({ label: names[t], min: 0, max: 1, step: 0.005,
+      value: p[t], digits: 3, onInput: (v) => { p[t] = v; update(); } }));
     const says = el('p', { class: 'lab-says' });
     const facts = el('dl', { class: 'lab-facts' });
     const dial = svg('svg', { role: 'img', width: 220, height: 132, viewBox: '-110 -108 220 132' });
     const bars = svg('svg', { role: 'img', class: 'lab-plot' });
     const frame = el('div', { class: 'lab-bars' }, bars);
     const data = tools.table({ caption: `${tools.title}: each word` });
-    root.append(el('div', { class: 'lab-row' }, preset.root),
+    root.append(el('div', { class: 'lab-row' }, preset.root), sentence.root, note,
       el('div', { class: 'lab-sliders lab-pairs' }, ...sliders.map((s) => s.root)), frame,
       el('div', { class: 'lab-worked lab-beside' }, el('div', {}, says, facts),
         el('div', { class: 'lab-disc' }, dial)), data.root, live.root);
 
+    function read(typed) {
+      const found = typed.split(/\s+/).filter(Boolean);
+      words = found.length ? found.slice(0, MOST) : WORDS;
+      note.textContent = found.length ? '' : 'Nothing is typed, so the words of the example stand here.';
+      if (found.length > MOST) note.textContent = `Only the first ${MOST} words count.`;
+      update();
+    }
+    const judged = () => compute({ p: p.slice(0, words.length) });
+
     function update() {
-      const run = compute({ p });
-      sliders.forEach((slider, t) => slider.set(p[t]));
-      preset.set((PRESETS.find((one) => one.p.every((v, t) => v === p[t])) || { id: 'own' }).id);
+      const run = judged();
+      sliders.forEach((slider, t) => {
+        slider.set(p[t]);
+        slider.root.hidden = t >= words.length;
+        names[t].textContent = `p of \u201c${words[t] || ''}\u201d`;
+      });
+      preset.set((PRESETS.find((one) => words.every((_, t) => one.p[t % WORDS.length] === p[t]))
+        || { id: 'own' }).id);
       says.textContent = verdict(run);
       facts.replaceChildren(...[
         ['Bits in all', number(run.bits)],
@@ -72,7 +91,7 @@
         ['Perplexity, 2 to that power', number(run.perplexity)],
         ['Its inverse, which the slide names', number(run.inverse, 4)],
       ].flatMap(([name, text]) => [el('dt', {}, name), el('dd', {}, text)]));
-      data.update(['word', 'p', 'choices, 1/p', 'bits'], WORDS.map((word, t) =>
+      data.update(['word', 'p', 'choices, 1/p', 'bits'], words.map((word, t) =>
         [word, fmt(p[t], 3), number(1 / p[t], 1), number(run.each[t])]));
       drawBars(run);
       drawDial(run);
@@ -83,9 +102,10 @@
       const width = Math.max(200, frame.clientWidth);
       const [left, right, high] = [72, 46, 24];
       const x = (bits) => left + (Math.min(bits, LONG) / LONG) * (width - left - right);
-      const bottom = high * WORDS.length;
-      const parts = WORDS.flatMap((word, t) => [
-        svg('text', { x: left - 8, y: high * (t + 0.5), class: 'lab-end' }, word),
+      const bottom = high * words.length;
+      const parts = words.flatMap((word, t) => [
+        svg('text', { x: left - 8, y: high * (t + 0.5), class: 'lab-end' },
+          word.length > 10 ? `${word.slice(0, 9)}\u2026` : word),
         svg('rect', { 'data-bar': word, x: left, y: high * t + 4, height: high - 8,
           width: Math.max(0, x(run.each[t]) - left), fill: 'var(--lab-pos)',
           stroke: 'var(--lab-series-1)' }),
@@ -98,7 +118,7 @@
           `mean ${number(run.mean)} bits`));
       bars.setAttribute('width', width);
       bars.setAttribute('height', bottom + 22);
-      bars.setAttribute('aria-label', `The bits of each word: ${WORDS.map((word, t) =>
+      bars.setAttribute('aria-label', `The bits of each word: ${words.map((word, t) =>
         `${word} ${number(run.each[t])}`).join(', ')}; on average ${number(run.mean)}.`);
       bars.replaceChildren(...parts);
     }
@@ -124,14 +144,16 @@
         number(perplexity)}.`);
     }
 
-    new ResizeObserver(() => drawBars(compute({ p }))).observe(root);
+    new ResizeObserver(() => drawBars(judged())).observe(root);
     update();
+    return { words: sentence, ...Object.fromEntries(sliders.map((one, t) => [`p${t + 1}`, one])),
+      table: data };
   }
 
   window.UnrolledLab.register('perplexity-dial', {
     title: 'Perplexity dial',
-    describe: 'Six words came. Set the probability that a model gave to each of them, and read '
-      + 'off how unsure it was.',
+    describe: 'Six words came, or some of your own. Set the probability that a model gave to each '
+      + 'of them, and read off how unsure it was.',
     presets: PRESETS,
     words: WORDS,
     compute,

@@ -193,6 +193,7 @@
 
     new ResizeObserver(() => update()).observe(root);
     update();
+    return { pattern, causal, ...sliders, table: data };
   }
 
   window.UnrolledLab.register('receptive-field', {

@@ -382,6 +382,7 @@
 
     new ResizeObserver(() => drawLosses(stepper.index)).observe(frame);
     update();
+    return { surface, method, ...sliders, point: stepper, table: data };
   }
 
   window.UnrolledLab.register('roll-down-the-loss', {

@@ -105,12 +105,11 @@
     let text = [];
     let steps = [];
     let given = 0;
+    let runs = []; // how the text came about: so many characters at such a temperature
     const live = tools.liveRegion();
 
-    const id = tools.uid('begin');
-    const box = el('input', { id, type: 'text', class: 'lab-line', autocomplete: 'off',
-      spellcheck: 'false', maxlength: 80, onchange: () => start() });
-    box.value = 'In the beginning ';
+    const box = tools.text({ label: 'Beginning', value: 'In the beginning ', most: 80,
+      onText: () => start() });
     const dial = tools.slider({ label: 'Temperature', min: 0.1, max: 2, step: 0.05,
       value: temperature, onInput: (v) => { temperature = v; show(walk.index); } });
     const more = tools.button({ text: `Write ${CHUNK} characters`, kind: 'lab-main',
@@ -131,27 +130,27 @@
     const data = tools.table({ caption: `${tools.title}: probability and bits of each character` });
     data.root.classList.add('lab-tall');
     root.append(
-      el('div', { class: 'lab-row' }, el('label', { for: id }, 'Beginning'), box),
-      dial.root,
+      box.root, note, dial.root,
       el('div', { class: 'lab-group lab-gap-below' }, more.root, one.root, again.root),
       page, walk.root, says,
       el('div', { class: 'lab-beside' }, el('div', { class: 'lab-units' }, board),
         el('div', {}, bars)),
-      note, data.root, live.root);
+      data.root, live.root);
     walk.keys(root);
 
     function start() {
-      const known = [...box.value].filter((character) => characters.includes(character));
-      const dropped = [...box.value].length - known.length;
-      note.textContent = dropped ? `${dropped} character${dropped > 1 ? 's' : ''} that the `
-        + 'model has never seen left out.' : '';
+      const typed = [...box.get()];
+      const known = typed.filter((character) => characters.includes(character));
+      const strange = typed.filter((character) => !characters.includes(character));
+      note.textContent = strange.length ? `${strange.length} character${strange.length > 1 ? 's' : ''
+      } that the model has never seen left out: ${[...new Set(strange)].join(' ')}` : '';
       text = known.length ? known : ['\n'];
+      runs = [];
       given = text.length;
       random = randoms(seed + 1);
       steps = [];
       read();
-      walk.setCount(text.length);
-      walk.go(text.length - 1);
+      showEnd();
     }
 
     function read() {
@@ -161,14 +160,27 @@
       }
     }
 
-    function write(n) {
-      for (let i = 0; i < n && text.length < MOST; i += 1) {
-        const p = warm(steps[steps.length - 1].logits, temperature);
+    /** Sample n characters more, as far as there is room. */
+    function grow(n, warmth) {
+      const before = text.length;
+      while (text.length < Math.min(MOST, before + n)) {
+        const p = warm(steps[steps.length - 1].logits, warmth);
         text.push(characters[pick(p, random())]);
         read();
       }
+      const last = runs[runs.length - 1];
+      if (last && last[1] === warmth) last[0] += text.length - before;
+      else if (text.length > before) runs.push([text.length - before, warmth]);
+    }
+
+    function showEnd() {
       walk.setCount(text.length);
       walk.go(text.length - 1);
+    }
+
+    function write(n) {
+      grow(n, temperature);
+      showEnd();
       live.say(text.slice(-n).join(''));
     }
 
@@ -214,7 +226,22 @@
           : [shown(character), '\u2013', '\u2013'])));
     }
 
+    // For the address: not the text but how to write it again, as 60-0.7_20-1.2.
+    const written = {
+      get: () => runs.map((run) => run.join('-')).join('_'),
+      put(asked) {
+        const wanted = asked.split('_').filter(Boolean).map((run) => run.split('-').map(Number));
+        if (!wanted.every(([n, warmth]) => n > 0 && warmth >= 0.1 && warmth <= 2)) return false;
+        start();
+        wanted.forEach((run) => grow(...run));
+        showEnd();
+        return written.get() === asked; // else it is longer than a text may be, or oddly put
+      },
+    };
     start();
+    return { text: box, draw: tools.whole({ most: 9999, get: () => seed,
+      set: (v) => { seed = v; start(); } }), written, temperature: dial, character: walk,
+    table: data };
   }
 
   window.UnrolledLab.register('sample-in-the-page', {

@@ -90,6 +90,8 @@
 
   // ---- the page ----
 
+  const LONGEST = 120; // characters of a sentence of one's own
+  const SHOWN = '.';
   const HIGH = 14; // bits at the top of the plot
   const ROOM = { top: 18, bottom: 30, left: 34, step: 17 };
   const LINES = {
@@ -105,10 +107,14 @@
       return;
     }
     let game = null;
+    let replaying = false; // guesses from the address: drawn once, at the end
     const live = tools.liveRegion();
     const choice = tools.select({ label: 'Sentence', value: '0', onChange: () => start(),
-      options: model.sentences.map(({ name, text }, i) =>
-        [String(i), `${name}: ${text.length} letters and spaces`]) });
+      options: [...model.sentences.map(({ name, text }, i) =>
+        [String(i), `${name}: ${text.length} letters and spaces`]), ['own', 'Your own']] });
+    const typing = tools.text({ label: 'Your own sentence', most: LONGEST, onText: () => start() });
+    const note = el('p', { class: 'lab-note' });
+    const yours = el('div', { class: 'lab-gap-below' }, typing.root, note);
     const again = tools.button({ text: 'Start again', onClick: () => start() });
     const reveal = tools.button({ text: 'Show the letter',
       onClick: () => settle(null) });
@@ -132,7 +138,7 @@
     root.append(
       el('div', { class: 'lab-row' }, choice.root,
         el('div', { class: 'lab-group' }, again.root, reveal.root)),
-      tape,
+      yours, tape,
       el('div', { class: 'lab-row lab-type' }, el('label', { for: id },
         'Type your guess, or press a key below: a letter, or a space'), box),
       el('div', { class: 'lab-keys', role: 'group', 'aria-label': 'Letters to guess' },
@@ -142,10 +148,23 @@
     // ---- the game ----
 
     function start() {
-      game = { ...model.sentences[Number(choice.input.value)], ranks: [], tried: [],
-        judged: [] };
-      tell('Which letter comes first? Nothing is given; a guess costs nothing but a count.');
+      yours.hidden = choice.get() !== 'own';
+      const sentence = yours.hidden ? model.sentences[Number(choice.get())]
+        : prepared(typing.get());
+      game = { ...sentence, ranks: [], tried: [], judged: [], log: '' };
+      tell(game.text ? 'Which letter comes first? Nothing is given; a guess costs nothing but a '
+        + 'count.' : 'Type a sentence above: how well does the model foresee it?');
       refresh();
+    }
+
+    /** A sentence in the letters of the model; a note says what became of the others. */
+    function prepared(typed) {
+      const plain = typed.toLowerCase().normalize('NFD').replace(/\p{M}/gu, '');
+      const strange = new Set([...plain].filter((c) => !letters.includes(c) && !/\s/.test(c)));
+      note.textContent = `The model knows small letters from a to z and the space, no more.${
+        strange.size ? ` A space stands for ${[...strange].join(' ')}` : ''}`;
+      return { text: [...plain].map((c) => (letters.includes(c) ? c : ' ')).join('')
+        .replace(/ +/g, ' ').trimStart() };
     }
     const over = () => game.ranks.length === game.text.length;
 
@@ -157,6 +176,7 @@
 
     function guess(letter) {
       if (over() || game.tried.includes(letter)) return;
+      game.log += letter;
       game.tried.push(letter);
       if (letter === game.text[game.ranks.length]) {
         settle(game.tried.length);
@@ -168,6 +188,7 @@
 
     function settle(rank) {
       if (over()) return;
+      if (rank === null) game.log += SHOWN;
       const t = game.ranks.length;
       const letter = game.text[t];
       const its = judge(game.text, t);
@@ -190,6 +211,7 @@
     // ---- pictures ----
 
     function refresh() {
+      if (replaying) return;
       const n = game.ranks.length;
       tape.replaceChildren(game.text.slice(0, n),
         el('span', { class: 'lab-gap' }, over() ? '' : '?'));
@@ -267,7 +289,21 @@
       strip.scrollLeft = strip.scrollWidth;
     }
 
+    // For the address: every guess in turn, and a dot for a letter that was shown.
+    const guesses = {
+      get: () => game.log,
+      put(log) {
+        if (log.length > V * game.text.length) return false;
+        start();
+        replaying = true;
+        for (const letter of log) if (letter === SHOWN) settle(null); else guess(letter);
+        replaying = false;
+        refresh();
+        return game.log === log; // else not every guess could be made
+      },
+    };
     start();
+    return { sentence: choice, text: typing, guesses, table: data };
   }
 
   window.UnrolledLab.register('shannon-game', {

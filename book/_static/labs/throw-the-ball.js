@@ -319,6 +319,8 @@
     }
 
     update(0);
+    return { ...sliders, noise_seed: tools.whole({ most: 9999, get: () => seed,
+      set: (v) => { seed = v; update(); } }), frame: stepper, table: data };
   }
 
   window.UnrolledLab.register('throw-the-ball', {

@@ -84,26 +84,21 @@
       return;
     }
     const live = tools.liveRegion();
-    const id = tools.uid('text');
-    const box = el('textarea', { id, class: 'lab-line', rows: 2, maxlength: 280,
-      spellcheck: 'false', oninput: () => { choice.set('own'); refresh(); } });
-    const choice = tools.select({ label: 'Example', value: '0',
-      options: [...EXAMPLES.map(([, name], i) => [String(i), name]), ['own', 'Your own']],
-      onChange: (v) => { if (v !== 'own') box.value = EXAMPLES[Number(v)][0]; refresh(); } });
+    const box = tools.texts({ label: 'A short text, in English', most: 280, rows: 2,
+      examples: EXAMPLES.map(([text, name]) => [name, text]), onText: refresh });
     const says = el('p', { class: 'lab-says' });
     const plot = svg('svg', { role: 'img' });
     const strip = el('div', { class: 'lab-scroll lab-chain', tabindex: 0, role: 'region',
       'aria-label': `${tools.title}: word by word` }, plot);
     const note = el('p', { class: 'lab-note' });
     const data = tools.table({ caption: `${tools.title}: both judges, word by word` });
-    root.append(el('div', { class: 'lab-row' }, choice.root),
-      el('div', { class: 'lab-row' }, el('label', { for: id }, 'A short text, in English'), box),
+    root.append(box.root,
       el('div', { class: 'lab-worked' }, says), strip, note, data.root, live.root);
 
     const verdict = (p) => `${p >= 0.5 ? 'praise' : 'blame'} (${fmt(p >= 0.5 ? p : 1 - p, 2)})`;
 
     function refresh() {
-      const run = compute({ text: box.value });
+      const run = compute({ text: box.get() });
       const { each } = run;
       says.textContent = each.length ? `The reader says ${verdict(run.reader)}; the bag of words `
         + `says ${verdict(run.bag)}.` : 'Type a text for the judges.';
@@ -143,8 +138,8 @@
       plot.replaceChildren(...parts);
     }
 
-    [[box.value]] = EXAMPLES;
     refresh();
+    return { ...box.state, table: data };
   }
 
   window.UnrolledLab.register('tweet-sentiment', {

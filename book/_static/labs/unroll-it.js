@@ -150,7 +150,7 @@
     const chain = el('div', { class: 'lab-scroll lab-chain', tabindex: 0, role: 'region',
       'aria-label': `${tools.title}: the unrolled network. Left and right arrows step.` },
     strip);
-    const note = el('p', { class: 'lab-note' });
+    const note = el('p', { class: 'lab-note lab-passing' });
     const worked = el('div', { class: 'lab-worked' });
     const live = tools.liveRegion();
     const data = tools.table({ caption: `${tools.title}: every number of the run` });
@@ -195,6 +195,26 @@
       steps.setCount(orders.length);
       steps.go(0);
     }
+    // For the address: a letter for each order (set, nothing, reset), a dot between wires.
+    const own = {
+      get: () => Array.from({ length: most }, (_, k) =>
+        orders.map((row) => 'rns'[row[k] + 1]).join('')).join('.'),
+      put(text) {
+        const wires = text.split('.');
+        const T = wires[0].length;
+        if (wires.length !== most || T < SHORTEST || T > LONGEST
+          || !wires.every((wire) => wire.length === T && /^[rns]+$/.test(wire))) return false;
+        orders = Array.from({ length: T }, (_, t) => wires.map((wire) => 'rns'.indexOf(wire[t]) - 1));
+        changed = [];
+        update();
+        steps.setCount(T);
+        return true;
+      },
+    };
+    const last = { // what to start over with
+      get: () => signal.id,
+      put(id) { chooseSignal(id); return signal.id === id; },
+    };
     function give(t, k, order) {
       const before = run.h;
       orders[t][k] = order;
@@ -274,8 +294,8 @@
     const PILL = { w: 41, h: 28, gap: 32 };
 
     function draw(say) {
-      const now = steps.index;
       const T = orders.length;
+      const now = Math.min(steps.index, T - 1); // orders may just have become fewer
       const room = chain.clientWidth - 8 - GUTTER;
       const column = Math.min(112, Math.max(70, Math.floor(room / T)));
       const centre = (t) => GUTTER + column * (t + 0.5);
@@ -369,7 +389,7 @@
           edge('W', 'x', net.W_x[0][0], x + 6, hTop + boxH + 20, ''),
           edge('V', undefined, net.V[0][0], x + 6, hTop - 16, ''));
         if (changed[t] && shown(t)) {
-          parts.push(svg('text', { x: x - boxW / 2 + 1, y: hTop - 7, class: 'lab-changed lab-mid' },
+          parts.push(svg('text', { x: x - boxW / 2 + 1, y: hTop - 7, class: 'lab-changed lab-passing lab-mid' },
             '\u0394'));
         }
         rows.x.forEach((y, i) => parts.push(
@@ -555,6 +575,8 @@
 
     new ResizeObserver(() => draw()).observe(root);
     update();
+    return { ...sliders, network: preset, signal: last, orders: own, hide: predict, step: steps,
+      table: data };
   }
 
   window.UnrolledLab.register('unroll-it', {

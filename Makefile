@@ -13,9 +13,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 BUILD  := $(BIN)/jupyter-book build . --toc book/_toc.yml -W -n --keep-going -q
 CHAPTER ?=
 RECIPE  ?=
+N       ?=
+NAME    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check lint format execute serve lab bench recipes dist pdf clean
+.PHONY: help book test check lint format execute chapter form serve lab bench recipes dist pdf clean
 
 help: ## print this help
 	@echo "Unrolled: sequence models from recurrence to attention"
@@ -43,8 +45,14 @@ format: $(VENV)/dev ## lay out all code, that of the chapters included
 	@$(BIN)/ruff format -q code book tests tools
 	@$(BIN)/python tools/chapters.py --format
 
-execute: $(VENV)/book ## re-run the chapters that are stale (CHAPTER=04 for one)
+execute: $(VENV)/book ## run the chapters that changed (CHAPTER=04: see if one still holds)
 	@$(BIN)/python tools/chapters.py $(CHAPTER)
+
+chapter: $(VENV)/book ## begin a chapter that the outline plans (N=07 NAME=lstm)
+	@$(BIN)/python tools/new_chapter.py "$(N)" "$(NAME)"
+
+form: $(VENV)/book ## measure the built chapters: words, code in sight, minutes
+	@$(BIN)/python tools/form.py
 
 serve: book ## build the book and serve it on this machine
 	@echo "Serving on http://localhost:8000 (Ctrl-C stops it)"
@@ -60,11 +68,17 @@ recipes: $(VENV)/book ## re-make the long experiments (RECIPE=flip_flop for one)
 	@names="$(RECIPE)"; [ -n "$$names" ] || names=$$($(BIN)/unrolled run --names) || exit 1; \
 	  for name in $$names; do $(BIN)/unrolled run $$name || exit 1; done
 
-dist: book ## pack the built book and the notebooks as zips in dist/
+dist: book ## pack the book, its PDF, the notebooks and the exercises in dist/
 	@$(BIN)/python tools/dist.py
+	@if command -v chromium >/dev/null; then $(MAKE) --no-print-directory pdf; \
+	  else echo "NOT MADE: the PDF; install chromium, then say make pdf"; fi
 
 pdf: book $(VENV)/dev ## print the whole book to dist/unrolled.pdf (needs Chromium)
 	@PYTHONPATH=tools $(BIN)/python -m pdf
+	@echo "Checking every page and link of it ..."
+	@UNROLLED_PDF=dist/unrolled.pdf $(BIN)/python -m pytest -q -p no:cacheprovider \
+	  tests/browser/test_pdf_book.py || \
+	  { rm -f dist/unrolled.pdf; echo "It had faults: no PDF was made."; exit 1; }
 
 clean: ## remove what was built; the environment and unfinished recipes stay
 	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

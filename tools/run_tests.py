@@ -1,4 +1,6 @@
-"""Run every stage of the tests, print each one's time, and say what was left out.
+"""Run every stage of the tests, print the times, and say what was left out.
+
+The last lines name the slowest tests of all stages and how long each stage took.
 
 Chromium and bubblewrap are system packages. In CI (``CI=true``) a missing one is a
 failure; on a reader's machine the tests that need it are left out, and the last lines
@@ -9,12 +11,16 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+from xml.etree import ElementTree
 
 import typer
+
+import chapters
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = sys.executable
@@ -37,11 +43,11 @@ def stages() -> list[Stage]:
     pytest = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     build = "build . --toc book/_toc.yml -W -n --keep-going -q".split()
     nbval = [*pytest, "--nbval-lax", "--nbval-cell-timeout=300", "-W", "default"]
-    sources = sorted((ROOT / "chapters").glob("[0-9][0-9]-*.md"))
-    notebooks = [str(source.with_suffix(".ipynb")) for source in sources]
+    nbval += ["-p", "nbval_tolerance"]
+    sources = sorted(chapters.sources(), key=lambda s: not chapters.is_doubtful(s))
+    notebooks = [str(chapters.notebook_of(source)) for source in sources]
     halves = ["-n", "2", "--dist", "loadfile"]
     by_page = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]
-    by_page += ["--durations=5"]  # see tests/browser/conftest.py
     ruff, mypy = str(BIN / "ruff"), str(BIN / "mypy")
     return [
         Stage(name="lint", command=[ruff, "check", "-q", ".", *notebooks], fast=True),
@@ -61,15 +67,31 @@ def stages() -> list[Stage]:
             command=[*pytest, *halves, "-m", "not built and not browser and not slow"],
             fast=True,
         ),
-        Stage(name="slow tests", command=[*pytest, "-m", "slow"]),
+        Stage(name="slow tests", command=[*pytest, *halves, "-m", "slow"]),
         Stage(name="build", command=[str(BIN / "jupyter-book"), *build]),
-        Stage(name="pages", command=[*pytest, "-m", "built and not browser"]),
+        Stage(name="pages", command=[*pytest, *halves, "-m", "built and not browser"]),
         Stage(name="chapters", command=[*nbval, *halves, *notebooks]),
         Stage(
             name="browser",
-            command=[*pytest, "-m", "browser", *by_page],
+            command=[*pytest, *by_page, "tests/browser"],  # see its conftest.py
             needs="chromium",
         ),
+    ]
+
+
+def slowest(reports: Path, n: int = 20) -> list[str]:
+    """Return a line for each of the slowest tests, their set-up included.
+
+    ``reports`` is a folder with an XML file, in JUnit's form, for each stage.
+    """
+    tests = [
+        (float(test.attrib["time"]), path.stem, test.attrib)
+        for path in reports.glob("*.xml")
+        for test in ElementTree.parse(path).iter("testcase")
+    ]
+    return [
+        f"{seconds:6.1f} s  {stage}: {test['classname']}::{test['name']}"
+        for seconds, stage, test in sorted(tests, key=lambda one: -one[0])[:n]
     ]
 
 
@@ -88,20 +110,31 @@ def main(
     ci = os.environ.get("CI") == "true"
     if ci and (missing := [name for name in SYSTEM if shutil.which(name) is None]):
         sys.exit(f"CI must have {', '.join(missing)}: see .ci/run")
-    left_out, times = [], []
     os.environ |= {"UNROLLED_BOOK": "1", "MPLBACKEND": "agg"}  # as in tools/chapters.py
     os.environ |= {"OMP_WAIT_POLICY": "PASSIVE"}
-    for stage in chosen:
-        if stage.needs and shutil.which(stage.needs) is None:
-            left_out.append(stage)
-            continue
-        print(f"── {stage.name}", flush=True)
-        start = time.perf_counter()
-        code = subprocess.run(stage.command, cwd=ROOT, check=False).returncode
-        times.append((stage.name, time.perf_counter() - start))
-        if code != 0:
-            sys.exit(f"── {stage.name} failed (exit {code}): {' '.join(stage.command)}")
-    print("── passed: " + ", ".join(f"{name} {t:.0f} s" for name, t in times))
+    places = [str(ROOT / "tools"), os.environ.get("PYTHONPATH", "")]  # of the plugin
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
+    left_out, times = [], []
+    with tempfile.TemporaryDirectory() as reports:
+        for stage in chosen:
+            if stage.needs and shutil.which(stage.needs) is None:
+                left_out.append(stage)
+                continue
+            print(f"── {stage.name}", flush=True)
+            command = stage.command
+            if "pytest" in command:
+                command = [*command, f"--junitxml={Path(reports, stage.name)}.xml"]
+            start = time.perf_counter()
+            code = subprocess.run(command, cwd=ROOT, check=False).returncode
+            times.append((stage.name, time.perf_counter() - start))
+            if code != 0:
+                said = " ".join(stage.command)
+                sys.exit(f"── {stage.name} failed (exit {code}): {said}")
+        if lines := slowest(Path(reports)):
+            print("── slowest tests", *lines, sep="\n")
+    total = sum(t for _, t in times)
+    print("── passed: " + ", ".join(f"{name} {t:.0f} s" for name, t in times), end="")
+    print(f"; together {total / 60:.1f} minutes")
     for stage in left_out:
         print(f"── NOT RUN: {stage.name} tests; install {stage.needs} to run them")
 

@@ -12,7 +12,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from bench.measure import Case, Step
 from unrolled.data.corpora.kjv import kjv_text
-from unrolled.data.corpora.minilm import FOLDER, minilm_tokens
+from unrolled.data.corpora.minilm import FOLDER, SOURCE, minilm_tokens
 from unrolled.data.fetch.store import open_source
 from unrolled.data.tokens.bpe import PIECES, BytePairs
 from unrolled.data.tokens.bpe_training import train_bpe
@@ -46,7 +46,7 @@ def train_theirs(lines: list[str], n_tokens: int) -> Tokenizer:
 
 def minilm() -> tuple[WordPiece, Tokenizer]:
     """Return MiniLM's tokenizer, ours and theirs."""
-    with open_source("minilm") as archive:
+    with open_source(SOURCE) as archive:
         theirs = Tokenizer.from_str(archive.read(FOLDER + "tokenizer.json").decode())
     theirs.no_padding()
     theirs.no_truncation()

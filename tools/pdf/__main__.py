@@ -30,7 +30,7 @@ def make(html: Path, toc: Path, target: Path) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder, "draft.pdf")
-        with chromium.opened(book.html, say) as page:
+        with chromium.opened(book.html) as page:
             say("drawn: equations, figures, labs")
             pages: dict[str, int] = {}
             for i in range(PRINTS):

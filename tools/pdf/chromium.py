@@ -3,7 +3,7 @@
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -102,7 +102,7 @@ def find() -> str:
 
 
 @contextmanager
-def opened(html: str, say: Callable[[str], None]) -> Iterator[Page]:
+def opened(html: str) -> Iterator[Page]:
     """Open a document in Chromium and wait until it is ready to be printed."""
     path = find()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -124,10 +124,9 @@ def opened(html: str, say: Callable[[str], None]) -> Iterator[Page]:
         page.goto(document.as_uri(), wait_until="load")
         seen = page.evaluate(PREPARE)
         faults += seen["broken"]
+        faults += [f"wider than the page: {thing}" for thing in seen["wide"]]
         if faults:
             raise PrintError("the document has faults:\n  " + "\n  ".join(faults))
-        for thing in seen["wide"]:
-            say(f"wider than the page: {thing}")
         yield page
         browser.close()
 

@@ -1,4 +1,7 @@
-"""Every chapter keeps the book's form, and its notebook is what its source says.
+"""Every page of a chapter is in order, and its notebook is what its source says.
+
+Objectives, predictions, exercises, a lab, a quiz, summary and further reading are asked
+of a chapter's main page; all else of its further pages too.
 
 Each check returns the faults that it finds, so that the last part of this file can
 show that it finds them.
@@ -13,20 +16,27 @@ from typing import Any
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
+import yaml
 
 import chapters
-from unrolled.claims import MIME, Claim, pretty
+from unrolled.book.claims import Claim, claim, pretty
+from unrolled.book.drawing import DRAWN
+from unrolled.book.records import CLAIM as MIME
+from unrolled.book.records import QUIZ
+from unrolled.chapters.pages import all_pages, front_matter, main_pages
+from unrolled.widgets import MIME as LAB
 from unrolled_book import notebooks
 
 SOURCES = chapters.sources()
+MAIN = [page.source for page in main_pages(chapters.ROOT)]
 Notebook = dict[str, Any]
 
 PRIMER = "00-primer"  # the one chapter without exercises: its quiz has the questions
 
-every_chapter = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+every_page = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+every_chapter = pytest.mark.parametrize("source", MAIN, ids=lambda path: path.stem)
 every_graded_chapter = pytest.mark.parametrize(
-    "source", [s for s in SOURCES if s.stem != PRIMER], ids=lambda path: path.stem
+    "source", [s for s in MAIN if s.stem != PRIMER], ids=lambda path: path.stem
 )
 
 
@@ -162,12 +172,12 @@ def test_a_chapter_ends_with_a_summary_and_further_reading(source):
     assert ending_faults(words(source)) == []
 
 
-@every_chapter
+@every_page
 def test_cited_slides_lie_in_the_five_decks(source):
     assert deck_faults(words(source)) == []
 
 
-@every_chapter
+@every_page
 def test_every_number_and_link_in_prose_has_its_claim(source):
     known = {claim["id"]: claim for _, claim in all_claims()}
     assert role_faults(words(source), known) == []
@@ -196,11 +206,11 @@ def code_faults(notebook: Notebook) -> list[str]:
 def result_faults(notebook: Notebook) -> list[str]:
     """Return results that are shown without the recipe being imported.
 
-    The recipe is what makes the chapter stale when its results change.
+    By what is imported we know which chapter to run first when a recipe has changed.
     """
     code = "\n".join(notebooks.text(cell["source"]) for cell in code_cells(notebook))
     used = set(re.findall(r"\bresults\([\"'](\w+)[\"']\)", code))
-    lists = re.findall(r"from unrolled\.recipes import ([\w, ]+)", code)
+    lists = re.findall(r"from unrolled\.[\w.]+ import ([\w, ]+)", code)
     imported = {name.split()[0] for names in lists for name in names.split(",")}
     return [f"results of {name}, a recipe not imported" for name in used - imported]
 
@@ -232,27 +242,22 @@ def figure_faults(notebook: Notebook) -> list[str]:
     return faults + [f"two figures are called {name}" for name in sorted(twice)]
 
 
-@every_chapter
+@every_page
 def test_code_fits_the_page_and_hides_nothing(source):
     assert code_faults(stored(source)) == []
 
 
-@every_chapter
+@every_page
 def test_results_are_shown_with_the_recipe_that_made_them(source):
     assert result_faults(stored(source)) == []
 
 
-@every_chapter
+@every_page
 def test_every_picture_is_a_named_figure_with_words_for_those_who_cannot_see_it(source):
     assert figure_faults(stored(source)) == []
 
 
 # ---- what was run ----
-
-
-def html_outputs(notebook: Notebook) -> list[str]:
-    found = notebooks.outputs(notebook, "text/html")
-    return [notebooks.text(html) for _, html in found]
 
 
 def run_faults(notebook: Notebook) -> list[str]:
@@ -276,56 +281,57 @@ def record_faults(notebook: Notebook) -> list[str]:
     record = notebook["metadata"].get("unrolled", {})
     faults = [
         f"no {key}"
-        for key in ("key", "outputs", "seconds", "cores")
+        for key in ("imports", "outputs", "fingerprint", "seconds", "cores")
         if key not in record
     ]
-    if not re.fullmatch("[0-9a-f]{64}", record.get("key", "0" * 64)):
-        faults.append(f"key {record['key']!r} is not a digest")
-    if not 0 < record.get("seconds", 1) <= 90:
-        faults.append(f"runs in {record['seconds']} s, more than 90")
+    for key in ("imports", "outputs"):
+        if not re.fullmatch("[0-9a-f]{64}", record.get(key, "0" * 64)):
+            faults.append(f"{key} {record[key]!r} is not a digest")
+    if not record.get("seconds", 1) > 0:
+        faults.append(f"runs in {record['seconds']} s")
     if record.get("cores", 1) < 1:
         faults.append(f"{record['cores']} cores")
     return faults
 
 
-def card_of(bundle: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what a claim's card shows; nbformat sorts the record, not the card."""
-    card = BeautifulSoup(notebooks.text(bundle["text/html"]), "html.parser").div
-    slide = card.select_one(".claim-slide")
-    numbers = {row.dt.text: row.dd.text for row in card.select("dl > div")}
-    return card["id"], [p.text for p in card("p")][1:], slide and slide.text, numbers
+def drawing_faults(notebook: Notebook) -> list[str]:
+    """Return the records that are stored with their drawing; the page draws them."""
+    return [
+        f"an output stores a drawing of its {mime}: run with UNROLLED_BOOK=1"
+        for mime in DRAWN
+        for bundle, _ in notebooks.outputs(notebook, mime)
+        if "text/html" in bundle
+    ]
 
 
 def claim_faults(notebook: Notebook) -> list[str]:
-    """Return the cards that do not show the numbers recorded beside them."""
+    """Return the claims whose words are not those of their record."""
     found = list(notebooks.outputs(notebook, MIME))
     return ([] if found else ["no claim"]) + [
-        f"claim {record['id']}: its card shows something else than was recorded"
+        f"claim {record['id']}: its words say something else than was recorded"
         for bundle, record in found
-        if card_of(bundle) != card_of(as_made(record)._repr_mimebundle_())
+        if notebooks.text(bundle["text/plain"])
+        != as_made(record)._repr_mimebundle_()["text/plain"]
     ]
 
 
 def as_made(record: dict[str, Any]) -> Claim:
     """Return the claim behind a stored record, its numbers in the author's order."""
-    fields = {name: record[name] for name in ("id", "sentence", "source", "verdict")}
-    measured = {name: record["measured"][name] for name in record["order"]}
-    return Claim(**fields, measured=measured)
+    parts = {name: record[name] for name in record if name != "order"}
+    parts["measured"] = {name: record["measured"][name] for name in record["order"]}
+    return Claim(**parts)
 
 
 def lab_faults(notebook: Notebook) -> list[str]:
-    labs = [html for html in html_outputs(notebook) if "data-lab=" in html]
-    faults = [] if labs else ["no lab"]
-    return faults + [
-        "a lab is stored with its scripts: run with UNROLLED_BOOK=1"
-        for html in labs
-        if "<script" in html
-    ]
+    return [] if list(notebooks.outputs(notebook, LAB)) else ["no lab"]
 
 
 def quiz_questions(notebook: Notebook) -> list[Any]:
-    soups = [BeautifulSoup(html, "html.parser") for html in html_outputs(notebook)]
-    return [q for soup in soups for q in soup.select(".quiz .quiz-question")]
+    return [
+        question
+        for _, quiz in notebooks.outputs(notebook, QUIZ)
+        for question in quiz["questions"]
+    ]
 
 
 def primer_faults(text: str, notebook: Notebook) -> list[str]:
@@ -343,30 +349,35 @@ def quiz_faults(notebook: Notebook) -> list[str]:
         [] if len(questions) >= 3 else [f"{len(questions)} questions, fewer than 3"]
     )
     for question in questions:
-        prompt = question.legend.text
-        if len(question.select("[data-right=true]")) != 1:
+        prompt = question["prompt"]
+        if sum(right for _, _, right in question["options"]) != 1:
             faults.append(f"not one right answer: {prompt}")
-        for option in question.select(".quiz-option"):
-            why = option.select_one(".quiz-why")
-            reason = why.get_text().partition(".")[2] if why else ""
-            if len(reason.strip()) < 10:
-                faults.append(f"{option.label.text!r} is not explained: {prompt}")
+        faults += [
+            f"{text!r} is not explained: {prompt}"
+            for text, why, _ in question["options"]
+            if len(why.strip()) < 10
+        ]
     return faults
 
 
-@every_chapter
+@every_page
 def test_a_chapter_was_run_whole_and_without_noise(source):
     assert run_faults(stored(source)) == []
 
 
-@every_chapter
-def test_a_chapter_says_when_it_goes_stale_and_runs_in_ninety_seconds(source):
+@every_page
+def test_a_page_says_what_it_was_run_on_and_how_long(source):
     assert record_faults(stored(source)) == []
 
 
-@every_chapter
-def test_a_chapter_makes_claims_and_its_cards_show_what_was_recorded(source):
+@every_page
+def test_a_chapter_makes_claims_and_stores_what_was_recorded(source):
     assert claim_faults(stored(source)) == []
+
+
+@every_page
+def test_a_page_stores_records_and_no_drawings(source):
+    assert drawing_faults(stored(source)) == []
 
 
 @every_chapter
@@ -392,12 +403,12 @@ def test_a_notebook_is_valid_and_its_cells_keep_their_ids(source):
     assert ids == [f"cell-{n:03d}" for n in range(len(ids))]
 
 
-@every_chapter
+@every_page
 def test_source_and_notebook_are_in_step(source):
     assert not chapters.is_out_of_step(source), f"{source.stem}: run 'make execute'"
 
 
-@every_chapter
+@every_page
 def test_no_chapter_is_stale(source):
     assert not chapters.is_stale(source), f"{source.stem} is stale: run 'make execute'"
 
@@ -437,10 +448,40 @@ def test_every_committed_notebook_has_its_source():
     assert set(listed.stdout.split()) <= sources
 
 
-def test_every_chapter_is_in_the_table_of_contents():
-    toc = (chapters.ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
-    listed = re.findall(r"file: (chapters/\S+)", toc)
-    assert listed == [f"chapters/{source.stem}" for source in SOURCES]
+def contents_faults(root: Path) -> list[str]:
+    """Return the pages that the table of contents lacks, or has in a wrong place."""
+    toc = yaml.safe_load((root / "book" / "_toc.yml").read_text(encoding="utf-8"))
+    entries = [entry for part in toc["parts"] for entry in part["chapters"]]
+    listed = [entry["file"] for entry in entries if "chapters/" in entry["file"]]
+    nested = {e["file"]: [s["file"] for s in e.get("sections", ())] for e in entries}
+    pages = all_pages(root)
+    mains = [page for page in pages if page.kind == "main"]
+    expected = [page.docname for page in mains]
+    faults = [] if listed == expected else [f"chapters: {listed}, not {expected}"]
+    for main in mains:
+        below = [p.docname for p in pages if p.number == main.number and p != main]
+        found = nested.get(main.docname, [])
+        if found != below:
+            faults.append(f"below {main.docname}: {found}, not {below}")
+    return faults
+
+
+def test_every_page_is_in_the_table_of_contents_below_its_chapter():
+    assert contents_faults(chapters.ROOT) == []
+
+
+def kind_faults(source: Path, notebook: Notebook) -> list[str]:
+    """Return what a page does not say of its kind, or says otherwise when run."""
+    said = front_matter(source).get("page")
+    faults = [] if said else ["the front matter does not say 'page: main'"]
+    if said and notebook["metadata"].get("page") != said:
+        faults.append("the notebook is of another kind: run 'make execute'")
+    return faults
+
+
+@every_page
+def test_source_and_notebook_say_what_kind_of_page_it_is(source):
+    assert kind_faults(source, stored(source)) == []
 
 
 # ---- the checks themselves can fail ----
@@ -526,11 +567,12 @@ PICTURE = {
     "figure": NAMED,
     "image": {"alt": "A finding in forty characters or a few more."},
 }
-CLAIM = Claim(id="a", sentence="A.", measured={"m": 1.0}, source=None, verdict=None)
+CLAIM = claim("a", "A.", measured={"m": 1.0}, holds=lambda m: True)
 
 
 def test_good_cells_have_no_faults():
-    record = {"key": "a" * 64, "outputs": "b" * 64, "seconds": 9.0, "cores": 2}
+    record = {"imports": "a" * 64, "outputs": "b" * 64, "fingerprint": {}}
+    record |= {"seconds": 9.0, "cores": 1}
     good = book(cell("1", SVG, mystnb=PICTURE), **record)
     for check in (code_faults, figure_faults, run_faults, record_faults):
         assert check(good) == []
@@ -567,15 +609,15 @@ def test_good_cells_have_no_faults():
             book(cell("1", {"output_type": "stream", "name": "stderr", "text": "oh"})),
             "stderr: oh",
         ),
-        (record_faults, book(), "no key"),
-        (record_faults, book(key="abc"), "is not a digest"),
-        (record_faults, book(seconds=91), "more than 90"),
+        (record_faults, book(), "no fingerprint"),
+        (record_faults, book(imports="abc"), "is not a digest"),
+        (record_faults, book(seconds=0), "runs in 0 s"),
         (claim_faults, book(cell()), "no claim"),
         (lab_faults, book(cell()), "no lab"),
         (
-            lab_faults,
-            book(cell("1", shows({"text/html": "<div data-lab='a'><script>"}))),
-            "with its scripts",
+            drawing_faults,
+            book(cell("1", shows({LAB: {"name": "a"}, "text/html": "<div>"}))),
+            "stores a drawing",
         ),
         (quiz_faults, book(cell()), "0 questions"),
     ],
@@ -584,23 +626,19 @@ def test_faulty_cells_are_found(check, notebook, fault):
     assert any(fault in found for found in check(notebook)), check(notebook)
 
 
-@pytest.mark.parametrize("part", ["record", "card"])
+@pytest.mark.parametrize("part", ["record", "words"])
 def test_a_falsified_claim_is_found(part):
     bundle = json.loads(json.dumps(CLAIM._repr_mimebundle_()))
     if part == "record":
         bundle[MIME]["measured"]["m"] = 2.0
     else:
-        bundle["text/html"] = bundle["text/html"].replace("<dd>1<", "<dd>2<")
-    assert "shows something else" in claim_faults(book(cell("1", shows(bundle))))[0]
+        bundle["text/plain"] = bundle["text/plain"].replace("m 1", "m 2")
+    assert "say something else" in claim_faults(book(cell("1", shows(bundle))))[0]
 
 
 def test_an_unexplained_answer_is_found():
-    html = (
-        "<div class=quiz><fieldset class=quiz-question><legend>Q?</legend>"
-        "<div class=quiz-option data-right=false><label>no</label>"
-        "<p class=quiz-why><strong>Not quite.</strong> </p></div></fieldset></div>"
-    )
-    found = quiz_faults(book(cell("1", shows({"text/html": html}))))
+    record = {"questions": [{"prompt": "Q?", "options": [["no", " ", False]]}]}
+    found = quiz_faults(book(cell("1", shows({QUIZ: record}))))
     assert "'no' is not explained: Q?" in found
     assert "not one right answer: Q?" in found
 
@@ -612,6 +650,55 @@ def test_a_primer_with_exercises_or_without_questions_is_found():
         "the primer has exercises",
         "3 objectives, 0 questions in the quiz",
     ]
+
+
+CONTENTS = {
+    "parts": [
+        {"chapters": [{"file": "book/index"}]},
+        {
+            "chapters": [
+                {"file": "chapters/01-a", "sections": [{"file": "chapters/01-a-b"}]},
+                {"file": "chapters/02-c"},
+            ]
+        },
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda one, two: None, None),
+        (lambda one, two: two.update(file="chapters/03-d"), "chapters: "),
+        (lambda one, two: one.pop("sections"), "below chapters/01-a: [], not"),
+        (
+            lambda one, two: two.update(sections=one.pop("sections")),
+            "below chapters/02-c: ['chapters/01-a-b'], not []",
+        ),
+    ],
+)
+def test_a_page_in_a_wrong_place_of_the_contents_is_found(tmp_path, change, fault):
+    toc = copy.deepcopy(CONTENTS)
+    change(*toc["parts"][1]["chapters"])
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
+    (tmp_path / "chapters").mkdir()
+    for stem, kind in (("01-a", "main"), ("01-a-b", "study"), ("02-c", "main")):
+        path = tmp_path / "chapters" / f"{stem}.md"
+        path.write_text(f"---\npage: {kind}\n---\n")
+    found = contents_faults(tmp_path)
+    assert any(one.startswith(fault) for one in found) if fault else found == []
+
+
+def test_a_page_that_hides_its_kind_is_found(tmp_path):
+    path = tmp_path / "01-a.md"
+    path.write_text("# A\n")
+    assert kind_faults(path, book()) == ["the front matter does not say 'page: main'"]
+    path.write_text("---\npage: core\n---\n# A\n")
+    assert "another kind" in kind_faults(path, book())[0]
+    ran = book()
+    ran["metadata"]["page"] = "core"
+    assert kind_faults(path, ran) == []
 
 
 def test_an_id_used_twice_is_found():

@@ -16,12 +16,11 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 import unrolled
+from unrolled.data.catalogue import find_source, homes, sources
 from unrolled.data.corpora.glove import WordVectors
 from unrolled.data.corpora.interface import Pair
 from unrolled.data.corpora.tunes import Tune
 from unrolled.data.corpora.weather import MEMBER
-from unrolled.data.fetch.homes_table import HOMES
-from unrolled.data.fetch.sources import SOURCES
 from unrolled.data.fetch.store import open_source
 from unrolled.data.splits import Splits
 from unrolled.recipes import data_cards as recipe
@@ -61,7 +60,7 @@ def test_real_cards_are_of_corpora_and_made_cards_of_generators():
 
 
 def test_every_source_occurs():
-    assert {entry["source"] for entry in ENTRIES if "source" in entry} == set(SOURCES)
+    assert {entry["source"] for entry in ENTRIES if "source" in entry} == set(sources())
 
 
 @every_card
@@ -74,7 +73,7 @@ def test_a_card_is_complete(card):
 @pytest.mark.parametrize("card", [c for c in CARDS if c.size], ids=lambda c: c.name)
 def test_licence_and_citation_are_those_of_the_source(card):
     entry = next(entry for entry in ENTRIES if entry["card"] == card.name)
-    source = SOURCES[entry["source"]]
+    source = sources()[entry["source"]]
     assert (card.licence, card.citation) == (source.licence, source.citation)
 
 
@@ -117,7 +116,7 @@ def test_results_tell_nothing_of_the_machine_but_the_time_it_took():
 
 
 def test_rain_on_days_that_are_called_dry_is_counted_right():
-    with open_source("weather") as archive:
+    with open_source(find_source("weather")) as archive:
         rows = list(csv.DictReader(io.StringIO(archive.read(MEMBER).decode())))
     wet = [row["weather"] for row in rows if float(row["precipitation"]) > 0]
     facts = next(unit["facts"] for unit in UNITS if unit["card"] == "weather")
@@ -385,7 +384,7 @@ def test_counts_have_a_row_for_each_part_and_their_sum(page):
 
 
 def test_all_that_lives_elsewhere_is_listed_with_its_licence(page):
-    for home in HOMES.values():
+    for home in homes().values():
         row = page.select_one(f"tr#elsewhere-{home.name}").get_text(" ")
         assert all(w in row for w in (home.name, home.licence, home.citation))
 

@@ -10,8 +10,12 @@ from docutils import nodes
 from myst_nb.core.render import MimeData, NbElementRenderer
 
 from minibook import build, page
-from unrolled.claims import MIME, Claim
+from unrolled.book.claims import claim
+from unrolled.book.records import CLAIM as MIME
+from unrolled.book.records import SHOW
+from unrolled.book.sources import source_of
 from unrolled.figures.plots import plot_squash
+from unrolled.widgets import MIME as LAB
 from unrolled.widgets import lab_files
 from unrolled_book import (
     byline,
@@ -27,10 +31,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def a_claim(name="two-and-two", source=None, verdict=None):
-    return Claim(
-        id=name,
-        sentence="Two & two make four.",
+    return claim(
+        name,
+        "Two & two make four.",
         measured={"sum": 4.0, "share": 0.957},
+        holds=lambda m: True,
         source=source,
         verdict=verdict,
     )
@@ -159,28 +164,30 @@ def test_the_books_own_corrections_are_in_order():
 # ---- bylines, labs, figures ----
 
 
-@pytest.mark.parametrize(
-    ("n_words", "n_cells", "minutes"),
-    [(1500, 0, 10), (1500, 20, 25), (400, 3, 5), (1501, 0, 15)],
-)
-def test_reading_time_is_words_and_cells(n_words, n_cells, minutes):
-    cells = [prose("word " * n_words), *[code()] * n_cells]
-    assert byline.minutes_to_read({"cells": cells}) == minutes
+def written(folder, stem, text):
+    (folder / "chapters").mkdir(exist_ok=True)
+    (folder / "chapters" / f"{stem}.html").write_text(text)
 
 
-def test_even_a_short_chapter_takes_some_time():
-    assert byline.minutes_to_read({"cells": [prose("word " * 100)]}) >= 5
+def test_minutes_are_measured_on_the_page_and_put_wherever_they_stand(tmp_path):
+    app = SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html"))
+    place = '<main><span class="minutes" data-page="{}">{}</span><p>{}</p></main>'
+    other = '<span class="minutes" data-page="01-a-b">…</span>'
+    written(tmp_path, "01-a", place.format("01-a", "…", "word " * 600) + other)
+    written(tmp_path, "01-a-b", place.format("01-a-b", "…", "word " * 1400))
+    written(tmp_path, "02-c", place.format("02-c", "9", "word"))  # of an earlier build
+    byline.put_minutes(app, None)
+    texts = {p.stem: p.read_text() for p in (tmp_path / "chapters").iterdir()}
+    assert re.findall(r'"([\w-]+)">(\d+)<', texts["01-a"]) == [
+        ("01-a", "3"),
+        ("01-a-b", "7"),
+    ]
+    assert 'page="01-a-b">7<' in texts["01-a-b"]
+    assert 'page="02-c">9<' in texts["02-c"]
 
 
-def test_sources_stored_as_lines_are_counted_alike():
-    lines = prose(["one two\n", "three " * 1498])
-    assert byline.minutes_to_read({"cells": [lines]}) == 10
+def test_sources_stored_as_lines_are_read_alike():
     assert notebooks.text(["a\n", "b"]) == notebooks.text("a\nb") == "a\nb"
-
-
-def test_a_measured_number_is_one_word_to_read():
-    words = prose("word " * 650 + "{measured}`a:b c d` " * 100)
-    assert byline.minutes_to_read({"cells": [words]}) == 5
 
 
 class WrittenError(Exception):
@@ -232,8 +239,8 @@ h = x
 Measured {measured}`two-and-two:sum` and {measured}`two-and-two:share:.0%`.
 """
 FIGURE = {
-    "figure": {"name": "fig-a", "caption": "A caption."},
-    "image": {"alt": "A finding."},
+    "figure": {"name": "fig-a", "caption": "Of {measured}`two-and-two:share:.0%`."},
+    "image": {"alt": "A finding: {measured}`two-and-two:share:.0%` of it."},
 }
 PAGES = {
     "conf.py": CONF,
@@ -255,13 +262,15 @@ def write_book(root, **changes):
         path.write_text(text)
     drawing = plot_squash([1.0])._repr_mimebundle_()
     card = a_claim(source="001:117", verdict="refuted")._repr_mimebundle_()
-    lab = {"text/html": '<div data-lab="unroll-it"></div>', "text/plain": ""}
+    lab = {LAB: {"name": "unroll-it"}, "text/plain": ""}
+    shown = {SHOW: {"name": "unrolled.runtime:seed_all"}, "text/plain": ""}
     write_notebook(
         root / "chapters" / "01-a.ipynb",
         prose(chapter),
-        code(card),
+        code(card, tags=["claim"]),
         code(drawing, mystnb=FIGURE),
         code(lab),
+        code(shown),
     )
 
 
@@ -278,7 +287,7 @@ def built(tmp_path_factory):
 @pytest.mark.slow
 def test_numbers_in_prose_are_printed_as_the_book_prints_them(built):
     shown = page(built, "chapters/01-a.html").select(".measured")
-    assert [tag.text for tag in shown] == ["4", "96%"]
+    assert [tag.text for tag in shown] == ["4", "96%", "96%"]  # the last in a caption
 
 
 @pytest.mark.slow
@@ -319,13 +328,41 @@ def test_a_figure_is_followed_by_its_dark_twin(built):
     for img, text in ((light, drawing.light), (dark, drawing.dark)):
         path = built / "_build" / "html" / "chapters" / img["src"]
         assert path.read_text().splitlines() == text.splitlines()
-        assert img["alt"] == "A finding."
+        assert img["alt"] == "A finding: 96% of it."
+
+
+@pytest.mark.slow
+def test_a_claim_is_a_line_and_its_code_is_folded_under_words_that_say_so(built):
+    cell = page(built, "chapters/01-a.html").select_one(".cell.tag_claim")
+    assert cell.select_one(".claim p").text.startswith("✓ Two & two make four.")
+    assert [tag.text for tag in cell.select(".claim dd")] == ["4", "0.957"]
+    assert "001:117" not in cell.select_one(".claim").text
+    fold = cell.select_one("details")
+    assert "How it was checked" in fold.summary.text
+    assert "x = 1" in fold.text
+
+
+@pytest.mark.slow
+def test_the_lines_of_the_lectures_stand_in_a_folded_box_at_the_end(built):
+    chapter = page(built, "chapters/01-a.html")
+    box = chapter.select_one("details.lectures")
+    assert box.summary.text == "In the lectures"
+    assert not box.has_attr("open")
+    assert box.li.text == "001:117, refuted: Two & two make four."
+    assert box.li.select("a")[-1]["href"] == "#claim-two-and-two"
+    assert page(built, "book/claims.html").select("details.lectures") == []
+
+
+@pytest.mark.slow
+def test_a_source_is_drawn_as_it_is_now(built):
+    drawn = page(built, "chapters/01-a.html").select_one(".shown-source pre")
+    assert drawn.text.strip() == source_of("unrolled.runtime:seed_all").strip()
 
 
 @pytest.mark.slow
 def test_the_byline_stands_under_the_title_of_a_chapter_only(built):
     found = page(built, "chapters/01-a.html").select_one("h1 + .byline")
-    assert "runs in 12 s on 2 cores." in found.text
+    assert "runs in 12 s on one core." in found.text
     assert page(built, "book/claims.html").select(".byline") == []
 
 

@@ -8,7 +8,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
-from unrolled.claims import MIME, pretty
+from unrolled.book.claims import pretty
+from unrolled.book.records import CLAIM as MIME
+from unrolled.chapters.pages import all_pages
 from unrolled_book import notebooks
 from unrolled_book.claims import all_claims
 
@@ -18,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
 LEDGER = HTML / "book" / "claims.html"
 FIRST = HTML / "book" / "index.html"
-BYLINE = r"About \d+ minutes to read; runs in \d+ s on \d+ cores?\."
+BYLINE = r"(Optional\. )?About \d+ minutes to read; runs in \d+ s on one core\."
 
 
 def pages(folder: Path) -> list[Path]:
@@ -192,7 +194,26 @@ def test_no_id_is_used_twice_on_a_page(path):
 def test_a_chapter_says_how_long_it_takes(path):
     byline = soup_of(path).select_one("h1 + .byline")
     assert byline is not None, f"{name_of(path)} has no byline under its title"
-    assert re.fullmatch(BYLINE, byline.text), byline.text
+    line = re.fullmatch(BYLINE, byline.text)
+    assert line, byline.text
+    kind = {page.stem: page.kind for page in all_pages(ROOT)}[path.stem]
+    assert bool(line[1]) == (kind == "study")
+
+
+@every_chapter
+def test_figures_are_numbered_within_their_chapter(path):
+    pages = all_pages(ROOT)
+    (own,) = (page for page in pages if page.stem == path.stem)
+    same = [page for page in pages if page.number == own.number]
+    found = [
+        number.text.strip()
+        for page in same
+        for number in soup_of(HTML / f"{page.docname}.html").select(
+            "article figure .caption-number"
+        )
+    ]
+    count = range(1, len(found) + 1)
+    assert found == [f"Figure {own.number}.{n}" for n in count]
 
 
 @every_chapter

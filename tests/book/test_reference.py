@@ -60,7 +60,8 @@ def test_every_file_of_the_package_is_in_a_part_that_is_documented():
     private = {
         path for path in package.PACKAGE.rglob("*.py") if path.name.startswith("_")
     }
-    left_out = set(package.PACKAGE.rglob("*.py")) - listed - private
+    rooms = {path for path in package.PACKAGE.rglob("*.py") if package.in_a_room(path)}
+    left_out = set(package.PACKAGE.rglob("*.py")) - listed - private - rooms
     assert not left_out, (
         f"{sorted(map(str, left_out))}: a module belongs to a layer, "
         f"one of {', '.join(package.ORDER)}"
@@ -97,6 +98,10 @@ class Cell:
     "layers/deep/__init__.py": '"""Deeper."""',
     "layers/deep/down.py": "",
     "layers/zoo.py": "",
+    "chapters/__init__.py": '"""Rooms."""',
+    "chapters/pages.py": "",
+    "chapters/c04_zoo/__init__.py": '"""No :eq:`business` either."""',
+    "chapters/c04_zoo/figures.py": "",
     "layers/_private.py": '"""No :eq:`business`."""\nimport unrolled.data\n',
     "cli.py": "from unrolled.layers import cell\n",
 }
@@ -112,8 +117,9 @@ def tiny(tmp_path):
 
 
 def test_layers_and_their_public_modules_are_found(tiny):
-    assert package.layers(tiny) == ["shapes", "layers", "cli"]
-    assert package.parts(tiny) == ["shapes", "layers", "layers.deep", "cli"]
+    assert package.layers(tiny) == ["shapes", "layers", "chapters", "cli"]
+    parts = ["shapes", "layers", "layers.deep", "chapters", "cli"]
+    assert package.parts(tiny) == parts  # and no chapter's room
     found = {
         part: [package.module_name(p, tiny) for p in package.modules_of(part, tiny)]
         for part in ("layers", "layers.deep", "cli")

@@ -1,8 +1,11 @@
-"""A chapter is run again when, and only when, something it rests on has changed."""
+"""A chapter is run again when its cells changed, and compared when a run is made."""
 
 import ast
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 
 import nbformat
@@ -10,6 +13,9 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 
 import chapters
+from unrolled.runtime import fingerprint
+
+BOOK = {"UNROLLED_BOOK": "1"}
 
 HEAD = "---\nkernelspec:\n  name: python3\n  display_name: Python 3\n---\n\n"
 SOURCE = (
@@ -52,10 +58,6 @@ MODULES = {
 }
 FILES = {
     "chapters/01-title.md": SOURCE,
-    "requirements.txt": "torch==1\nnumpy==2\nmatplotlib==3\ntyper==4\n",
-    "book/results/my_recipe.json": "{}",
-    "book/results/another.json": "{}",
-    "book/_static/models/my-recipe.js": "",
 } | {f"code/unrolled/{name}.py": text for name, text in MODULES.items()}
 
 
@@ -72,20 +74,22 @@ def tree(tmp_path):
 @pytest.fixture
 def source(tree, monkeypatch):
     """Its only chapter, with the tools looking at it."""
-    key = chapters.chapter_key
-    monkeypatch.setattr(chapters, "chapter_key", lambda s, root=tree: key(s, root=root))
+    real = chapters.imports_digest
+    monkeypatch.setattr(
+        chapters, "imports_digest", lambda s, root=tree: real(s, root=root)
+    )
     return tree / "chapters" / "01-title.md"
 
 
 def key_of(tree):
-    return chapters.chapter_key(tree / "chapters" / "01-title.md", root=tree)
+    return chapters.imports_digest(tree / "chapters" / "01-title.md", root=tree)
 
 
 def append(path, text="\nchanged = 1\n"):
     path.write_text(path.read_text() + text)
 
 
-# ---- the key ----
+# ---- what a chapter imports: advice on what to run first ----
 
 RESTS_ON = [
     "code/unrolled/__init__.py",
@@ -97,31 +101,28 @@ RESTS_ON = [
     "code/unrolled/package/__init__.py",
     "code/unrolled/package/module.py",  # from package import module
     "code/unrolled/recipes/my_recipe.py",
-    "book/results/my_recipe.json",
-    "book/_static/models/my-recipe.js",
 ]
 DOES_NOT = [
     "code/unrolled/unrelated.py",
     "code/unrolled/package/other.py",
     "code/unrolled/recipes/another.py",
-    "book/results/another.json",
 ]
 
 
-def test_the_key_is_the_same_twice(tree):
+def test_the_digest_of_imports_is_the_same_twice(tree):
     assert re.fullmatch("[0-9a-f]{64}", key_of(tree))
     assert key_of(tree) == key_of(tree)
 
 
 @pytest.mark.parametrize("name", RESTS_ON)
-def test_the_key_changes_with_what_the_chapter_rests_on(tree, name):
+def test_it_changes_with_what_the_chapter_imports(tree, name):
     before = key_of(tree)
     append(tree / name)
     assert key_of(tree) != before
 
 
 @pytest.mark.parametrize("name", DOES_NOT)
-def test_the_key_does_not_change_with_what_it_does_not_use(tree, name):
+def test_it_does_not_change_with_what_it_does_not_use(tree, name):
     before = key_of(tree)
     append(tree / name)
     assert key_of(tree) == before
@@ -131,29 +132,6 @@ def replace(path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "changes"),
-    [
-        ("x = 1", "x = 2", True),
-        ("%time x", "%time -n1 x", True),
-        ("Words.", "Other words.", False),
-        ("# Title", "# Another title", False),
-        ("[hide-input]", "[hide-output]", False),
-    ],
-)
-def test_the_key_sees_the_code_of_a_chapter_and_not_its_words(tree, old, new, changes):
-    before = key_of(tree)
-    replace(tree / "chapters" / "01-title.md", old, new)
-    assert (key_of(tree) != before) is changes
-
-
-@pytest.mark.parametrize("name", ["torch", "numpy", "matplotlib", "typer"])
-def test_the_key_sees_the_versions_that_numbers_and_pictures_rest_on(tree, name):
-    before = key_of(tree)
-    replace(tree / "requirements.txt", f"{name}==", f"{name}==9")
-    assert (key_of(tree) != before) is (name != "typer")
 
 
 def test_a_module_that_comes_into_being_is_seen(tree):
@@ -176,7 +154,7 @@ def relative_imports(code):
 
 def test_no_module_of_the_package_imports_by_dots_which_the_key_cannot_follow():
     assert relative_imports("x = 1\nfrom .style import rc") == [2]
-    for path in chapters.PACKAGE.rglob("*.py"):
+    for path in (chapters.ROOT / "code" / "unrolled").rglob("*.py"):
         assert relative_imports(path.read_text()) == [], path
 
 
@@ -200,10 +178,11 @@ def store(source, outputs=True):
             data = {"text/plain": str(number)}
             cell.outputs = [nbformat.v4.new_output("display_data", data)]
     notebook.metadata["unrolled"] = {
-        "key": chapters.chapter_key(source),
+        "imports": chapters.imports_digest(source),
         "outputs": chapters.outputs_digest(notebook),
+        "fingerprint": fingerprint(),
         "seconds": 1.0,
-        "cores": 2,
+        "cores": 1,
     }
     nbformat.write(notebook, chapters.notebook_of(source))
 
@@ -265,10 +244,12 @@ def test_new_words_put_it_out_of_step_and_new_code_makes_it_stale(
     assert state(source) == expected
 
 
-def test_a_change_in_the_package_makes_it_stale_but_keeps_it_in_step(source, tree):
+def test_a_change_in_the_package_makes_it_doubtful_and_not_stale(source, tree):
     store(source)
+    assert not chapters.is_doubtful(source)
     append(tree / "code/unrolled/tail.py")
-    assert state(source) == (True, False)
+    assert state(source) == (False, False)
+    assert chapters.is_doubtful(source)
 
 
 def test_words_changed_in_the_notebook_alone_put_it_out_of_step(source):
@@ -364,7 +345,7 @@ TINY = (
     + """# Tiny
 
 ```{code-cell} ipython3
-from unrolled.claims import claim
+from unrolled.book import claim
 print("hello")
 ```
 
@@ -373,6 +354,12 @@ claim("sum", "It is four.", measured={"sum": 2 + 2}, holds=lambda m: m["sum"] ==
 ```
 """
 )
+
+
+@pytest.fixture(autouse=True)
+def in_the_book(monkeypatch):
+    """Kernels store records, as where the book is made."""
+    monkeypatch.setenv("UNROLLED_BOOK", "1")
 
 
 @pytest.mark.slow
@@ -385,11 +372,70 @@ def test_a_run_writes_outputs_and_what_they_rest_on(source, tree):
     assert first.outputs[0].text == "hello\n"
     assert second.outputs[0].data["application/vnd.unrolled.claim+json"]["id"] == "sum"
     record = notebook.metadata["unrolled"]
-    assert record["key"] == key_of(tree)
-    assert record["seconds"] == round(seconds, 1) > 0
-    assert record["cores"] >= 1
+    assert record["imports"] == key_of(tree)
+    assert record["fingerprint"] == fingerprint()
+    assert record["seconds"] == seconds > 0
     assert all("execution" not in cell.metadata for cell in notebook.cells)
     assert not list(source.parent.glob("*.writing"))
+
+
+@pytest.mark.slow
+def test_a_chapter_that_gives_what_it_stores_is_no_longer_doubtful(source, tree):
+    module = tree / "code/unrolled/shapes.py"  # the kernel imports the real one
+    module.write_text("")
+    source.write_text(TINY.replace("print(", "import unrolled.shapes; print("))
+    chapters.execute(source)
+    append(module)
+    assert chapters.is_doubtful(source)
+    assert chapters.verify(source) == []
+    assert not chapters.is_doubtful(source)
+
+
+@pytest.mark.slow
+def test_a_chapter_that_gives_something_else_is_told_what_and_kept(source):
+    source.write_text(TINY)
+    chapters.execute(source)
+    path = chapters.notebook_of(source)
+    path.write_text(path.read_text().replace('"sum": 4.0', '"sum": 5.0'))
+    before = path.read_bytes()
+    assert chapters.verify(source) == [
+        "cell 2: claim sum: sum (close) is 4.0, on record 5.0"
+    ]
+    assert path.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_nbval_fails_a_cell_that_gives_something_else(source):
+    bits = "import time; print('a', flush=True); time.sleep(1); print("
+    checked = TINY.replace("print(", bits).replace(
+        "ipython3\nfrom", "ipython3\n:tags: [nbval-check-output]\n\nfrom"
+    )
+    source.write_text(checked)  # printed in two bits, which nbval joins in place
+    chapters.execute(source)
+    path = chapters.notebook_of(source)
+    assert nbval(path).returncode == 0
+    path.write_text(path.read_text().replace('"sum": 4.0', '"sum": 5.0'))
+    failed = nbval(path)
+    assert failed.returncode == 1
+    assert "claim sum: sum (close) is 4.0, on record 5.0" in failed.stdout
+
+
+def nbval(path):
+    """Run a notebook as the tests of all chapters do."""
+    options = "-q -p no:cacheprovider --nbval-lax -p nbval_tolerance -W default".split()
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(path)],
+        env=os.environ | {"PYTHONPATH": str(chapters.ROOT / "tools"), **BOOK},
+        cwd=chapters.ROOT, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_what_is_folded_in_the_page_is_folded_in_jupyterlab(source):
+    code = [c for c in chapters.read_source(source).cells if c.cell_type == "code"]
+    assert [c.metadata.get("jupyter") for c in code] == [{"source_hidden": True}, None]
+    replace(source, "hide-input", "claim")
+    code = [c for c in chapters.read_source(source).cells if c.cell_type == "code"]
+    assert code[0].metadata.jupyter == {"source_hidden": True}
 
 
 @pytest.mark.slow

@@ -1,18 +1,19 @@
 """Execution times: read out of what was stored, and within the book's limits."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 
-import chapters
-from unrolled.claims import Claim
+from unrolled.book.claims import claim
+from unrolled.runtime import fingerprint
 from unrolled_book import times
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "_build" / "html" / "book" / "times.html"
-CLAIM = Claim(id="a", sentence="A.", measured={"a": 1.0}, source=None, verdict=None)
+CLAIM = claim("a", "A.", measured={"a": 1.0}, holds=lambda m: True)
 
 
 def write_chapter(root: Path, stem: str, *, seconds: float, n_code: int) -> Path:
@@ -86,8 +87,8 @@ def test_versions_are_those_of_the_requirements(tmp_path):
     assert found == {"torch": "2.13.0", "numpy": "2.4.6", "matplotlib": "3.11.2"}
 
 
-def test_the_versions_shown_are_those_that_make_a_chapter_stale():
-    assert times.PINNED == chapters.PINNED
+def test_the_versions_shown_are_those_that_numbers_rest_on():
+    assert {"torch", "numpy"} <= set(times.PINNED) & set(fingerprint())
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_the_versions_shown_are_those_that_make_a_chapter_stale():
     [
         (0.4, "0 s"),
         (30.3, "30 s"),
-        (90, "90 s"),
+        (60, "60 s"),
         (119.4, "119 s"),
         (119.6, "2 min"),
         (320, "5 min 20 s"),
@@ -117,15 +118,28 @@ def test_a_number_is_not_parted_from_its_unit():
 # ---- the book's own ----
 
 
+#: What one machine may be slower by than another, or than itself an hour ago: the same
+#: chapter took 49 and 91 seconds of a processor within ten minutes.
+NOISE = 2
+
+
 def limit_faults(root: Path) -> list[str]:
     found = times.chapter_times(root)
     faults = [
         f"{chapter.docname}: {chapter.seconds} s"
         for chapter in found
-        if chapter.seconds > times.CHAPTER_LIMIT
+        if chapter.seconds > NOISE * times.PAGE_LIMIT
     ]
-    total = sum(chapter.seconds for chapter in found)
-    return faults + [f"all: {total:.0f} s"] * (total > times.BOOK_LIMIT)
+    by_chapter = Counter()
+    for chapter in found:
+        by_chapter[chapter.docname[9:11]] += chapter.seconds
+    faults += [
+        f"chapter {number}: {seconds:.0f} s"
+        for number, seconds in by_chapter.items()
+        if seconds > NOISE * times.CHAPTER_LIMIT
+    ]
+    total = by_chapter.total()
+    return faults + [f"all: {total:.0f} s"] * (total > NOISE * times.BOOK_LIMIT)
 
 
 def test_every_chapter_and_the_book_keep_to_their_limits():
@@ -134,12 +148,24 @@ def test_every_chapter_and_the_book_keep_to_their_limits():
 
 
 def test_the_limits_are_those_of_the_project(tmp_path):
-    assert (times.CHAPTER_LIMIT, times.BOOK_LIMIT) == (90, 720)
-    for n in range(8):
-        write_chapter(tmp_path, f"0{n}-a", seconds=90, n_code=0)
+    limits = (times.PAGE_LIMIT, times.CHAPTER_LIMIT, times.BOOK_LIMIT)
+    assert limits == (60, 100, 1800)
+    for n in range(30):
+        write_chapter(tmp_path, f"{n:02}-a", seconds=NOISE * 60, n_code=0)
     assert limit_faults(tmp_path) == []
-    write_chapter(tmp_path, "09-a", seconds=91, n_code=0)
-    assert limit_faults(tmp_path) == ["chapters/09-a: 91 s", "all: 811 s"]
+    write_chapter(tmp_path, "30-a", seconds=NOISE * 60 + 1, n_code=0)
+    assert limit_faults(tmp_path) == ["chapters/30-a: 121 s", "all: 3721 s"]
+
+
+def test_the_pages_of_a_chapter_share_its_limit(tmp_path):
+    write_chapter(tmp_path, "01-a", seconds=NOISE * 60, n_code=0)
+    further = write_chapter(tmp_path, "01-a-b", seconds=NOISE * 40, n_code=0)
+    further.with_suffix(".md").write_text("---\npage: study\n---\n")
+    assert limit_faults(tmp_path) == []
+    write_chapter(tmp_path, "01-a-c", seconds=5, n_code=0).with_suffix(
+        ".md"
+    ).write_text("---\npage: core\n---\n")
+    assert limit_faults(tmp_path) == ["chapter 01: 205 s"]
 
 
 @pytest.mark.built
@@ -161,6 +187,5 @@ def test_the_page_shows_every_chapter_recipe_and_version():
     ]
     assert dict(versions[1:]) == times.pinned(ROOT)
     words = page.article.text.replace(times.KEEP, " ")
-    assert "90 s on two cores and all chapters together 12 min" in " ".join(
-        words.split()
-    )
+    said = "60 s of one core, the pages of a chapter together 100 s and all chapters"
+    assert f"{said} together 30 min" in " ".join(words.split())

@@ -14,7 +14,8 @@ from run_tests import Stage
 
 ROOT = Path(__file__).parents[2]
 PROMISED = (
-    "book test check lint format execute serve lab bench recipes dist pdf clean".split()
+    "book test check lint format execute chapter form serve lab bench recipes dist pdf "
+    "clean".split()
 )
 
 
@@ -79,6 +80,23 @@ def test_fast_runs_only_what_is_fast(monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "quick" in printed
     assert "long" not in printed
+
+
+def test_the_slowest_tests_of_all_stages_are_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.delenv("CI", raising=False)
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    names = []
+    for stage, seconds in (("brief", 0), ("long", 0.2)):
+        path = tmp_path / f"test_{stage}.py"
+        path.write_text(f"import time\ndef test_it():\n    time.sleep({seconds})\n")
+        names.append(Stage(name=stage, command=[*pytest_, str(path)]))
+    fake(monkeypatch, *names, ok("no tests"))
+    run_tests.main()
+    *_, head, first, second, passed = capsys.readouterr().out.splitlines()
+    assert head == "── slowest tests"
+    assert re.search(r"^ +\d+\.\d s  long: .*test_long::test_it$", first)
+    assert re.search(r"^ +\d+\.\d s  brief: .*test_brief::test_it$", second)
+    assert passed.startswith("── passed: brief ")
 
 
 def test_a_stage_that_does_not_exist_is_refused(monkeypatch):

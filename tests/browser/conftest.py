@@ -36,9 +36,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give two processes their shares (``--dist loadgroup``): by page, else by file.
 
     All tests of a page read the same visit; all of another file share its fixtures. The
-    longest share, the PDF, is begun first, so that no process ends up waiting for it.
+    smallest shares, the pages, come last, so that no process ends up waiting for a long
+    one.
     """
-    items.sort(key=lambda item: item.path.name != "test_pdf.py")
+    items.sort(key=lambda item: item.path.name == "test_book_pages.py")
     for item in items:
         if item.path.parent == Path(__file__).parent:
             call = getattr(item, "callspec", None)

@@ -10,17 +10,19 @@ DARK = "[data-theme=dark] body { background: #14181e; color: #ddd }"  # as in th
 
 
 def write_page(
-    folder: Path, name: str, *, scripts: list[str] | None = None, theme: str = ""
+    folder: Path, *names: str, scripts: list[str] | None = None, theme: str = ""
 ) -> str:
     """Write a page as the book has it, loaded by file://; return its address.
 
-    ``scripts`` are addresses; without them they are what the book loads for this lab.
+    ``scripts`` are addresses; without them they are what the book loads for these labs.
     """
-    style, *own = (path.as_uri() for path in lab_files(name))
+    files = dict.fromkeys(path for name in names for path in lab_files(name))
+    style, *own = (path.as_uri() for path in files)
     sources = own if scripts is None else scripts
     tags = "".join(f'<script defer src="{address}"></script>' for address in sources)
     head = f'<style>{DARK}</style><link rel="stylesheet" href="{style}">{tags}'
-    return _write(folder, head, lab(name).placeholder(), theme)
+    body = "".join(lab(name).placeholder() for name in names)
+    return _write(folder, head, body, theme)
 
 
 def write_live(folder: Path, *names: str) -> str:
@@ -81,13 +83,14 @@ def stops(page: Page) -> list[str]:
     )
 
 
-def stir(root: Locator) -> int:
+def stir(root: Locator, *, buttons: bool = True) -> int:
     """Use every control in sight once, each select with every option; count them.
 
-    What appears on the way is used as well. Buttons come last, for one may start over.
+    What appears on the way is used as well. Buttons come last, for one may start over;
+    the core's own, which undoes everything, is left alone.
     """
     return root.evaluate(
-        """root => {
+        """(root, buttons) => {
           const send = (node, ...names) => names.forEach(name =>
             node.dispatchEvent(new Event(name, {bubbles: true})));
           const use = {
@@ -97,7 +100,10 @@ def stir(root: Locator) -> int:
             'input[type=range]': node => [node.min, node.max].forEach(value => {
               node.value = value; send(node, 'input', 'change'); }),
             'input[type=checkbox], input[type=radio]': node => node.click(),
-            button: node => node.click(),
+            'input[type=text]:not([readonly]), textarea': node => {
+              node.value = 'to be, or not \u00e9t\u00e9 5';
+              send(node, 'input', 'change'); },
+            ...(buttons ? {'button:not(.lab-reset)': node => node.click()} : {}),
           };
           let count = 0;
           for (const [kind, act] of Object.entries(use)) {
@@ -111,6 +117,27 @@ def stir(root: Locator) -> int:
             count += done.size;
           }
           return count;
+        }""",
+        buttons,
+    )
+
+
+def looks(root: Locator) -> tuple[list[str], str]:
+    """Return how a lab looks: the values of its controls, and its text.
+
+    Left out are the core's two buttons and what only answers the reader's last move.
+    """
+    return root.evaluate(
+        """root => {
+          const copy = root.cloneNode(true);
+          copy.querySelectorAll('.lab-share, .lab-passing, [role=status], [hidden],'
+            + 'details:not([open]) > div').forEach(node => node.remove());
+          const controls = [...root.querySelectorAll(
+            'input, select, textarea, details, button')];
+          return [controls.filter(node => !node.closest('.lab-share')).map(node =>
+              [node.tagName, node.value, node.checked, node.open, node.min, node.max,
+               node.ariaDisabled, node.checkVisibility()].join(' ')),
+            copy.textContent];
         }"""
     )
 

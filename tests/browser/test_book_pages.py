@@ -1,18 +1,21 @@
 """The built book in Chromium: complete, quiet, drawn, narrow enough, accessible.
 
-Each page is opened once per address, width and theme; what is seen there is kept, and
+Each page is opened twice: over http on a dark phone, where it is then turned to every
+other width and theme, and as a file on a light desktop. What is seen there is kept, and
 the tests read it. So a failure names the page and one thing that is wrong with it.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from axe import violations
+from axe import mark_letters, thin_out, violations
+from unrolled.chapters.pages import main_pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.built]
 
@@ -33,10 +36,21 @@ PAGES = [
     if is_page(path)
 ] or ["book/index.html"]  # not built: the tests then fail, rather than find nothing
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
-VIEWS = [(page, w, theme) for page in PAGES for w in WIDTHS for theme in THEMES]
+MAIN = [f"chapters/{page.stem}.html" for page in main_pages(HTML.parents[1])]
+VIEWS = [(width, theme) for width in WIDTHS for theme in THEMES]
+PAGE_VIEWS = [(page, *view) for page in PAGES for view in VIEWS]
 
 
 # ---- one visit ----
+
+
+@dataclass
+class View:
+    """What was seen of a page at one width in one theme."""
+
+    seen: dict
+    unfolded: dict = field(default_factory=dict)
+    axe: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -46,8 +60,7 @@ class Visit:
     outside: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    seen: dict = field(default_factory=dict)
-    axe: list[str] = field(default_factory=list)
+    views: dict[tuple[int, str], View] = field(default_factory=dict)
 
 
 LOOK = """() => {
@@ -92,7 +105,18 @@ UNFOLD = """() => {
     document.querySelector(`.quiz-option[data-right=${right}] input`)?.click();
   for (const [i, fold] of document.querySelectorAll('.quiz-question').entries())
     fold.querySelectorAll('input')[i % 2].click();
-  for (const fading of document.getAnimations())  // axe would see pale letters
+}"""
+
+# The reader's own switch goes from one theme to the next. Then the page's scripts have
+# two frames to answer the new width, and what fades is over, lest axe see pale letters.
+CHOOSE = """async theme => {
+  const root = document.documentElement;
+  const frame = () => new Promise(requestAnimationFrame);
+  for (let i = 0; i < 3 && root.dataset.theme !== theme; i++)
+    document.querySelector('.theme-switch-button').click();
+  await frame();
+  await frame();
+  for (const fading of document.getAnimations())
     if (fading.effect.getComputedTiming().endTime < Infinity) fading.finish();
 }"""
 
@@ -140,44 +164,56 @@ def open_at(
     return page
 
 
-def look(browser: Browser, address: str, width: int, theme: str, *, axe: bool) -> Visit:
+def turn(page: Page, width: int, theme: str) -> None:
+    """Turn an open page to another width and theme."""
+    page.set_viewport_size({"width": width, "height": 800})
+    page.evaluate(CHOOSE, theme)
+
+
+def look(browser: Browser, address: str, width: int, theme: str) -> Visit:
+    """Open a page and look at it as it opens, and unfolded."""
     visit = Visit()
     page = open_at(browser, address, width, theme, visit)
-    visit.seen = page.evaluate(LOOK)
+    view = visit.views[width, theme] = View(page.evaluate(LOOK))
     page.evaluate(UNFOLD)  # what is folded away must fit and be readable too
-    visit.seen["unfolded"] = page.evaluate(LOOK)
-    if axe:
-        visit.axe = violations(page)
+    turn(page, width, theme)
+    view.unfolded = page.evaluate(LOOK)
+    page.context.close()
+    return visit
+
+
+def look_around(browser: Browser, address: str) -> Visit:
+    """Open a page on a dark phone and turn it to every view, axe in hand."""
+    visit = Visit()
+    page = open_at(browser, address, min(WIDTHS), "dark", visit)
+    visit.views[min(WIDTHS), "dark"] = View(page.evaluate(LOOK))
+    for view in VIEWS:
+        if view not in visit.views:
+            turn(page, *view)
+            visit.views[view] = View(page.evaluate(LOOK))
+    page.evaluate(UNFOLD)
+    for view in VIEWS:
+        turn(page, *view)
+        visit.views[view].unfolded = page.evaluate(LOOK)
+        mark_letters(page)
+    thin_out(page)
+    for view in VIEWS:
+        turn(page, *view)
+        visit.views[view].axe = violations(page, marked=True)
     page.context.close()
     return visit
 
 
 @pytest.fixture(scope="module")
-def visit(browser: Browser, server: str) -> Callable[..., Visit]:
-    """Visit a page over http, once for each width and theme."""
-    kept: dict[tuple[str, int, str], Visit] = {}
-
-    def visit_once(page: str, width: int, theme: str) -> Visit:
-        key = (page, width, theme)
-        if key not in kept:
-            kept[key] = look(browser, server + page, width, theme, axe=True)
-        return kept[key]
-
-    return visit_once
+def visit(browser: Browser, server: str) -> Callable[[str], Visit]:
+    """Visit a page over http, once."""
+    return cache(lambda page: look_around(browser, server + page))
 
 
 @pytest.fixture(scope="module")
 def visit_file(browser: Browser) -> Callable[[str], Visit]:
     """Visit a page as a file, once."""
-    kept: dict[str, Visit] = {}
-
-    def visit_once(page: str) -> Visit:
-        if page not in kept:
-            address = (HTML / page).as_uri()
-            kept[page] = look(browser, address, 1280, "light", axe=False)
-        return kept[page]
-
-    return visit_once
+    return cache(lambda page: look(browser, (HTML / page).as_uri(), 1280, "light"))
 
 
 # ---- what a visit must show ----
@@ -187,8 +223,8 @@ def network_faults(visit: Visit) -> list[str]:
     return [f"outside: {url}" for url in visit.outside] + visit.failed
 
 
-def drawing_faults(visit: Visit) -> list[str]:
-    seen = visit.seen
+def drawing_faults(view: View) -> list[str]:
+    seen = view.seen
     faults = [f"not understood: {what}" for what in seen["misdrawn"]]
     faults += [f"no picture at {src}" for src in seen["images"]]
     if seen["math"] != seen["drawn"]:
@@ -196,20 +232,17 @@ def drawing_faults(visit: Visit) -> list[str]:
     return faults
 
 
-def width_faults(visit: Visit) -> list[str]:
+def width_faults(view: View) -> list[str]:
     return [
         f"{state}: {seen['wide']} px too wide, see {seen['widest']}"
-        for state, seen in (
-            ("as it opens", visit.seen),
-            ("unfolded", visit.seen["unfolded"]),
-        )
+        for state, seen in (("as it opens", view.seen), ("unfolded", view.unfolded))
         if seen["wide"] > 0
     ]
 
 
-def figure_faults(visit: Visit, theme: str) -> list[str]:
+def figure_faults(view: View, theme: str) -> list[str]:
     faults = []
-    for figure in visit.seen["unfolded"]["figures"]:
+    for figure in view.unfolded["figures"]:
         if figure["images"] not in ([theme], ["both"]):
             faults.append(f"{figure['id']}: shows {figure['images']} on a {theme} page")
         if not figure["caption"]:
@@ -220,42 +253,42 @@ def figure_faults(visit: Visit, theme: str) -> list[str]:
 # ---- over http, every page at both widths in both themes ----
 
 
-@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
-def test_a_page_asks_nobody_else_and_misses_nothing(visit, page, width, theme):
-    assert network_faults(visit(page, width, theme)) == []
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_asks_nobody_else_and_misses_nothing(visit, page):
+    assert network_faults(visit(page)) == []
 
 
-@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
-def test_a_page_reports_no_errors(visit, page, width, theme):
-    assert visit(page, width, theme).errors == []
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_reports_no_errors(visit, page):
+    assert visit(page).errors == []
 
 
-@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+@pytest.mark.parametrize(("page", "width", "theme"), PAGE_VIEWS)
 def test_equations_and_pictures_are_drawn(visit, page, width, theme):
-    assert drawing_faults(visit(page, width, theme)) == []
+    assert drawing_faults(visit(page).views[width, theme]) == []
 
 
-@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+@pytest.mark.parametrize(("page", "width", "theme"), PAGE_VIEWS)
 def test_a_page_does_not_scroll_sideways(visit, page, width, theme):
-    assert width_faults(visit(page, width, theme)) == []
+    assert width_faults(visit(page).views[width, theme]) == []
 
 
-@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+@pytest.mark.parametrize(("page", "width", "theme"), PAGE_VIEWS)
 def test_a_page_shows_one_title_in_the_theme_that_was_chosen(visit, page, width, theme):
-    seen = visit(page, width, theme).seen
+    seen = visit(page).views[width, theme].seen
     assert seen["theme"] == theme
     assert len(seen["headings"]) == 1
 
 
-@pytest.mark.parametrize(("page", "width", "theme"), VIEWS)
+@pytest.mark.parametrize(("page", "width", "theme"), PAGE_VIEWS)
 def test_axe_finds_nothing(visit, page, width, theme):
-    assert visit(page, width, theme).axe == []
+    assert visit(page).views[width, theme].axe == []
 
 
 @pytest.mark.parametrize("page", CHAPTERS)
 @pytest.mark.parametrize("theme", THEMES)
 def test_each_theme_shows_its_own_drawings_and_all_captions(visit, page, theme):
-    found = visit(page, 1280, theme)
+    found = visit(page).views[1280, theme]
     assert found.seen["figures"], f"{page} has no figures"
     assert figure_faults(found, theme) == []
 
@@ -266,7 +299,10 @@ def test_each_theme_shows_its_own_drawings_and_all_captions(visit, page, theme):
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_opened_as_a_file_is_just_as_complete(visit_file, page):
     found = visit_file(page)
-    assert network_faults(found) + found.errors + drawing_faults(found) == []
+    (view,) = found.views.values()
+    assert view.seen["theme"] == "light"
+    assert network_faults(found) + found.errors == []
+    assert drawing_faults(view) + width_faults(view) == []
 
 
 # ---- what the reader does ----
@@ -297,7 +333,7 @@ def first_question(page: Page) -> tuple[Locator, Locator, Locator]:
     )
 
 
-@pytest.mark.parametrize("page", CHAPTERS)
+@pytest.mark.parametrize("page", MAIN)
 def test_a_wrong_answer_is_explained_and_a_right_one_counts(chapter, page):
     page = chapter(page)
     question, wrong, right = first_question(page)
@@ -317,7 +353,7 @@ def test_a_wrong_answer_is_explained_and_a_right_one_counts(chapter, page):
     expect(status).to_contain_text(f"1 of {n} right.")
 
 
-@pytest.mark.parametrize("page", CHAPTERS)
+@pytest.mark.parametrize("page", MAIN)
 def test_a_quiz_is_answered_by_keys_alone(chapter, page):
     page = chapter(page)
     question, _, right = first_question(page)
@@ -337,7 +373,7 @@ def test_a_quiz_is_answered_by_keys_alone(chapter, page):
     assert focused == "true"
 
 
-@pytest.mark.parametrize("page", CHAPTERS)
+@pytest.mark.parametrize("page", MAIN)
 def test_every_lab_of_a_chapter_has_come_to_life(chapter, page):
     page = chapter(page)
     labs = page.locator("[data-lab]")
@@ -361,6 +397,16 @@ def test_unroll_it_steps_by_button_and_by_keys_in_its_chapter(chapter):
     expect(step).to_have_text("Step 2 of 8")
 
 
+def test_an_address_opens_its_lab_as_it_was_left_in_the_chapter(chapter):
+    page = chapter("chapters/04-recurrent-networks.html#?unroll-it.W_h=1.5")
+    lab = page.locator("[data-lab=unroll-it]")
+    expect(lab).to_be_in_viewport()
+    weight = lab.get_by_role("slider", name="memory weight")
+    expect(weight).to_have_value("1.5")
+    weight.fill("1.6")
+    page.wait_for_url("**#?unroll-it.W_h=1.6*")
+
+
 def test_unroll_it_in_its_chapter_knows_the_trained_network(chapter):
     page = chapter("chapters/04-recurrent-networks.html")
     assert page.locator("[data-lab=unroll-it] option[value=trained]").count() == 1
@@ -381,38 +427,117 @@ def test_a_card_leads_to_its_line_in_the_ledger_and_back(chapter, page):
 
 # ---- the checks themselves can fail ----
 
+SWITCH = """<button class="theme-switch-button" onclick="const {dataset} =
+document.documentElement; dataset.theme = {dark: 'light'}[dataset.theme] ?? 'dark'">
+Theme</button>"""
 BAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bad</title>
-<script>window.MathJax = {}; console.error("oh");</script>
-<script defer src="%s"></script></head><body><main><h1>One</h1><h1>Two</h1>
+<meta name="viewport" content="width=device-width"><style>%(style)s</style>
+<script>window.MathJax = {}; document.documentElement.dataset.theme = 'dark';</script>
+<script defer src="%(mathjax)s"></script></head><body><main><h1>One</h1>%(body)s
+</main></body></html>"""
+FAULTS = """<h1>Two</h1><script>console.error("oh");</script>
 <img src="https://example.org/x.png" alt="x"><img src="missing.png">
 <p class="math">\\(\\oops x\\)</p><p class="math">\\(\\frac\\)</p>
 <p class="math">not drawn</p>
 <div style="width: 3000px">wide</div><p style="color: #ccc">pale</p>
 <figure id="f"><img class="figure-light" src="data:," alt="a">
 <img class="figure-dark" src="data:," alt="a"><figcaption hidden>c</figcaption></figure>
-<script>throw new Error("ah");</script></main></body></html>"""
+<script>throw new Error("ah");</script>"""
 
 
-def test_every_fault_of_a_bad_page_is_found(browser, tmp_path):
-    mathjax = HTML / "_static" / "mathjax" / "tex-chtml.js"
-    bad = tmp_path / "bad.html"
-    bad.write_text(BAD % mathjax.as_uri(), encoding="utf-8")
-    found = look(browser, bad.as_uri(), 1280, "dark", axe=True)
+@pytest.fixture
+def bad_page(tmp_path) -> Callable[..., str]:
+    """Write a page with the theme's switch and what is wrong; return its address."""
+
+    def write(body: str, style: str = "") -> str:
+        mathjax = (HTML / "_static" / "mathjax" / "tex-chtml.js").as_uri()
+        parts = {"style": style, "mathjax": mathjax, "body": SWITCH + body}
+        (tmp_path / "bad.html").write_text(BAD % parts, encoding="utf-8")
+        return (tmp_path / "bad.html").as_uri()
+
+    return write
+
+
+def rules(view: View) -> set[str]:
+    return {line.split(" at ")[0] for line in view.axe}
+
+
+def test_every_fault_of_a_bad_page_is_found(browser, bad_page):
+    found = look_around(browser, bad_page(FAULTS))
     network = " ".join(network_faults(found))
     assert "outside: https://example.org/x.png" in network
     assert "missing.png" in network
     assert any("oh" in error for error in found.errors)
     assert any("ah" in error for error in found.errors)
-    drawing = " ".join(drawing_faults(found))
-    assert r"not understood: \oops" in drawing
-    assert drawing.count("not understood") == 2
-    assert "3 equations, 2 drawn" in drawing
-    assert "no picture at missing.png" in drawing
-    assert "too wide" in width_faults(found)[0]
-    assert len(found.seen["headings"]) == 2
-    assert len(figure_faults(found, "dark")) == 2
-    rules = {line.split(" at ")[0] for line in found.axe}
-    assert {"image-alt", "color-contrast"} <= rules
+    assert set(found.views) == set(VIEWS)
+    for (_, theme), view in found.views.items():
+        assert view.seen["theme"] == theme
+        drawing = " ".join(drawing_faults(view))
+        assert r"not understood: \oops" in drawing
+        assert drawing.count("not understood") == 2
+        assert "3 equations, 2 drawn" in drawing
+        assert "no picture at missing.png" in drawing
+        assert "too wide" in width_faults(view)[0]
+        assert len(view.seen["headings"]) == 2
+        assert len(figure_faults(view, "dark")) == 2
+        assert {"image-alt", "color-contrast"} <= rules(view)
+
+
+ONLY_THERE = {
+    "pale in the dark": (
+        "<pre>x = <span class='n'>value</span></pre>",
+        "[data-theme=dark] .n { color: #eee }",
+        lambda view: "color-contrast" in rules(view),
+        {(360, "dark"), (1280, "dark")},
+    ),
+    "pale on a light phone": (
+        "<p class='note'>words</p>",
+        "@media (max-width: 400px) { [data-theme=light] .note { color: #ddd } }",
+        lambda view: "color-contrast" in rules(view),
+        {(360, "light")},
+    ),
+    "nameless on a phone": (
+        "<button class='menu'></button>",
+        "@media (min-width: 400px) { .menu { display: none } }",
+        lambda view: "button-name" in rules(view),
+        {(360, "light"), (360, "dark")},
+    ),
+    "without words in the dark": (
+        "<img class='dark' src='data:image/svg+xml,<svg xmlns=%22http://www.w3.org/"
+        "2000/svg%22/>'>",
+        "[data-theme=light] .dark { display: none }",
+        lambda view: "image-alt" in rules(view),
+        {(360, "dark"), (1280, "dark")},
+    ),
+    "too wide for a phone": (
+        "<div style='width: 500px'>wide</div>",
+        "",
+        width_faults,
+        {(360, "light"), (360, "dark")},
+    ),
+    "too wide for a phone when unfolded": (
+        "<details><summary>+</summary><div style='width: 500px'>wide</div></details>",
+        "",
+        lambda view: [fault[:8] for fault in width_faults(view)] == ["unfolded"],
+        {(360, "light"), (360, "dark")},
+    ),
+    "scrolls on a phone, out of reach of the keys": (
+        "<pre style='overflow: auto'>" + "x" * 100 + "</pre>",
+        "",
+        lambda view: "scrollable-region-focusable" in rules(view),
+        {(360, "light"), (360, "dark")},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "style", "is_found", "where"), ONLY_THERE.values(), ids=ONLY_THERE
+)
+def test_what_is_wrong_in_some_views_is_found_in_those(
+    browser, bad_page, body, style, is_found, where
+):
+    found = look_around(browser, bad_page(body, style))
+    assert {key for key, view in found.views.items() if is_found(view)} == where
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -206,6 +206,8 @@ def test_live_html_works_by_itself_and_twice(open_page, tmp_path, name):
     page.clock.run_for(SETTLED)
     assert one.inner_text() == before[0]
     assert other.inner_text() != before[1]
+    assert page.evaluate("location.href") == address  # JupyterLab's, and not ours
+    expect(page.get_by_role("button", name="Copy link")).to_have_count(0)
     page.clock.resume()
     assert violations(page) == []
     assert labs.repeated_ids(page) == []
@@ -236,3 +238,175 @@ def test_all_labs_stand_on_one_page(blocked_page, tmp_path):
     expect(page.locator(".unrolled-lab")).to_have_count(len(lab_names()))
     assert labs.repeated_ids(page) == []
     blocked_page.assert_clean()
+
+
+# ---- the state in the address ----
+
+
+@pytest.fixture
+def opened(open_page):
+    """Open addresses in pages with a clock; all are to be clean in the end."""
+    blocked = open_page(reduced_motion="reduce", viewport={"width": 800, "height": 600})
+    pages = []
+
+    def open_one(address: str):
+        page = blocked.page if not pages else blocked.page.context.new_page()
+        page.on("pageerror", lambda error: blocked.errors.append(str(error)))
+        page.clock.install()
+        pages.append(page)
+        page.goto(address)
+        page.clock.run_for(SETTLED)
+        return page
+
+    yield open_one
+    blocked.assert_clean()
+
+
+def address_of(page) -> str:
+    page.clock.run_for(SETTLED)
+    return page.evaluate("location.href")
+
+
+def go_to(page, fragment: str) -> None:
+    """Follow a link within the page."""
+    page.evaluate("hash => { location.hash = hash; }", fragment)
+    page.clock.run_for(SETTLED)
+
+
+def test_the_address_keeps_what_the_reader_set(opened, tmp_path, name):
+    plain = labs.write_page(tmp_path, name)
+    page = opened(plain)
+    root = page.locator(".unrolled-lab")
+    first = labs.looks(root)
+    assert page.evaluate("location.href") == plain
+    length = page.evaluate("history.length")
+    for buttons in (False, True):
+        labs.stir(root, buttons=buttons)
+        address = address_of(page)
+        assert address.startswith(f"{plain}#?{name}.")
+        other = opened(address)
+        copy = other.locator(".unrolled-lab")
+        assert labs.looks(copy) == labs.looks(root)
+        assert address_of(other) == address
+        expect(copy).to_be_in_viewport()
+    assert page.evaluate("history.length") == length  # Back leads where it led
+    other.get_by_role("button", name="Reset this lab").click()
+    assert address_of(other) == plain
+    assert labs.looks(copy) == first
+    expect(other.locator(".lab-share")).to_contain_text("as it opens")
+
+
+TAG = "<img src=x onerror=alert(1)>"
+HOSTILE = (TAG, "%E0%A4%A&=?#", "-1e999", "constructor", "a" * 1500, "a" * 25_000, "")
+
+
+def test_hostile_states_are_ignored(opened, tmp_path, name):
+    page = opened(labs.write_page(tmp_path, name))
+    root = page.locator(".unrolled-lab")
+    alerts = []
+    page.on("dialog", lambda dialog: (alerts.append(1), dialog.dismiss()))
+    first = labs.looks(root)
+    keys = page.evaluate("Object.keys(UnrolledLab.kept[0].state)")
+    texts = page.evaluate(
+        """value => Object.entries(UnrolledLab.kept[0].state)
+          .filter(([key, control]) => control.put(value)).map(([key]) => key)""",
+        TAG,  # which a text may be, and nothing else
+    )
+    assert root.locator("img").count() == 0
+    assert [key for key in texts if key not in ("text", "words")] == []
+
+    def follow(value: str, *to: str) -> None:
+        pairs = [[f"{name}.{key}", value] for key in to]
+        query = page.evaluate("pairs => String(new URLSearchParams(pairs))", pairs)
+        go_to(page, f"?{query}")
+
+    for value in HOSTILE:
+        follow(value, *(key for key in keys if key not in texts), "none", "__proto__")
+        assert labs.looks(root) == first
+    follow("a" * 1500, *texts, "none")
+    assert labs.looks(root) == first
+    follow("999999999", *keys)
+    sliders = root.locator("input[type=range]").evaluate_all(
+        "all => all.map(({min, value, max}) => [min, value, max].map(Number))"
+    )
+    assert all(low <= value <= high for low, value, high in sliders)
+    unreadable = re.compile(r"\b(NaN|undefined)\b|\[object")
+    expect(root).not_to_contain_text(unreadable)
+    go_to(page, f"?{name}")
+    assert labs.looks(root) == first
+    assert alerts == []
+
+
+def test_labs_of_one_page_keep_their_states_apart(opened, tmp_path):
+    one, other = "receptive-field", "perplexity-dial"
+    plain = labs.write_page(tmp_path, one, other, one)
+    page = opened(plain)
+    sliders = page.locator("input[type=range]:visible")
+    expect(sliders).to_have_count(3 + 6 + 3)
+    for index, value in enumerate(["2", "5", "7", *["0.5"] * 6, "4", "2", "9"]):
+        sliders.nth(index).fill(value)
+    page.get_by_role("button", name="Reset this lab").nth(1).click()
+    address = address_of(page)
+    assert f"{one}.layers=2" in address
+    assert f"{one}-2.layers=4" in address
+    assert other not in address
+    again = opened(address)
+    for index in range(3):
+        lab_at = [p.locator(".unrolled-lab").nth(index) for p in (page, again)]
+        assert labs.looks(lab_at[0]) == labs.looks(lab_at[1])
+    link = opened(f"{plain}#?{other}.p1=0.5")
+    expect(link.locator(".unrolled-lab").nth(1)).to_be_in_viewport()
+    assert link.evaluate("scrollY") > 0
+
+
+def test_anchors_of_the_page_work_as_ever(opened, tmp_path):
+    plain = labs.write_page(tmp_path, "perplexity-dial")
+    page = opened(f"{plain}#some-section")
+    page.locator("main").evaluate(
+        """main => main.insertAdjacentHTML('beforeend',
+          '<div style="height: 3000px"></div><h2 id="far">Far</h2>'
+          + '<div style="height: 3000px"></div>')"""
+    )
+    page.locator("input[type=range]").first.fill("0.5")
+    assert address_of(page) == f"{plain}#some-section?perplexity-dial.p1=0.5"
+    go_to(page, "far")
+    expect(page.get_by_role("heading", name="Far")).to_be_in_viewport()
+    assert page.evaluate("location.hash") == "#far?perplexity-dial.p1=0.5"
+    page.go_back()
+    expect(page.locator("input[type=range]").first).to_have_value("0.5")
+    assert address_of(page) == f"{plain}#some-section?perplexity-dial.p1=0.5"
+    page.go_forward()
+    page.get_by_role("button", name="Reset this lab").click()
+    assert address_of(page) == f"{plain}#far"
+
+
+@pytest.mark.parametrize("clipboard", [True, False])
+def test_a_link_to_the_lab_can_be_copied(opened, tmp_path, clipboard):
+    page = opened(labs.write_page(tmp_path, "perplexity-dial", "receptive-field"))
+    page.evaluate(
+        """works => Object.defineProperty(navigator, 'clipboard', {value: works
+          ? {writeText: async text => { window.copied = text; }} : undefined})""",
+        clipboard,
+    )
+    root = page.locator(".unrolled-lab").first
+    page.get_by_role("slider", name="layers").fill("2")
+    field = root.get_by_label("Link to this lab")
+    link = root.get_by_role("button", name="Copy link")
+    here = page.evaluate("location.href.split('#')[0]")
+    for value in ("", ".p1=0.5"):  # as it opens, and as the reader has it
+        if value:
+            root.locator("input[type=range]").first.fill("0.5")
+        link.click()
+        told = root.locator(".lab-share [aria-live]")
+        expect(told).to_contain_text("opens the lab")
+        address = f"{here}#?perplexity-dial{value}"
+        if clipboard:
+            assert page.evaluate("copied") == address
+            expect(field).to_be_hidden()
+        else:
+            expect(field).to_have_value(address)
+            expect(field).to_be_focused()
+            assert page.evaluate("String(getSelection())") == address
+    root.locator("input[type=range]").first.fill("0.25")
+    address_of(page)
+    expect(field).to_be_hidden()  # it was a link to what the lab no longer is

@@ -90,6 +90,24 @@ def test_a_slider_leaves_the_preset_and_comes_back(page):
     expect(example).to_have_value("mixed")
 
 
+def test_words_of_ones_own_have_their_sliders(page):
+    box = page.get_by_role("textbox", name="Words")
+    box.fill("to be or")
+    sliders = page.get_by_role("slider")
+    expect(sliders).to_have_count(3)
+    page.get_by_role("slider", name="be").fill("0.5")
+    run = dial_numbers([0.25, 0.5, 0.05])
+    expect(page.locator(".lab-says")).to_contain_text(f"{run.perplexity:.2f}")
+    box.fill("to be or not to be that is the question")
+    expect(sliders).to_have_count(8)
+    expect(page.get_by_text("Only the first 8 words count.")).to_be_visible()
+    page.get_by_role("combobox", name="Example").select_option("coin")
+    expect(page.locator(".lab-says")).to_contain_text("Perplexity 2.00")
+    box.fill(" ")
+    expect(sliders).to_have_count(len(WORDS))
+    expect(page.get_by_text("Nothing is typed")).to_be_visible()
+
+
 def test_no_number_leaves_its_panel_on_a_phone(open_page, tmp_path):
     column = {"width": 300, "height": 740}  # what the book leaves of 360
     blocked = open_page(viewport=column)

@@ -102,13 +102,28 @@ def test_it_writes_and_the_units_follow(page):
 def test_the_same_draw_twice_and_another_after_starting_again(page):
     texts = []
     for _ in range(2):
-        page.reload()
         page.get_by_role("button", name="Write 60 characters").click()
         texts.append(page.locator(".lab-written").inner_text())
+        page.get_by_role("button", name="Reset this lab").click()
     page.get_by_role("button", name="Start again").click()
     page.get_by_role("button", name="Write 60 characters").click()
     texts.append(page.locator(".lab-written").inner_text())
     assert texts[0] == texts[1] != texts[2]
+
+
+def test_a_link_writes_the_text_again_at_the_temperatures_it_had(open_page, page):
+    page.get_by_role("textbox", name="Beginning").fill("And God ")
+    page.get_by_role("button", name="Start again").click()
+    for temperature, button in (("0.4", "Write 60 characters"), ("1.5", "Write one")):
+        page.get_by_role("slider", name="Temperature").fill(temperature)
+        page.get_by_role("button", name=button).click()
+    page.get_by_role("slider", name="Temperature").fill("0.7")
+    page.wait_for_url(f"**{NAME}.draw=1&{NAME}.written=60-0.4_1-1.5&*")
+    copy = open_page().page
+    copy.goto(page.url)
+    assert labs.looks(copy.locator(".unrolled-lab")) == labs.looks(
+        page.locator(".unrolled-lab")
+    )
 
 
 def test_unknown_characters_are_left_out_and_said(page):
@@ -117,7 +132,7 @@ def test_unknown_characters_are_left_out_and_said(page):
     box.press("Enter")
     expect(page.locator(".lab-written")).to_have_text("re ", use_inner_text=False)
     expect(
-        page.get_by_text("2 characters that the model has never seen")
+        page.get_by_text("2 characters that the model has never seen left out: % @")
     ).to_be_visible()
 
 

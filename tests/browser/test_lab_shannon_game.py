@@ -165,3 +165,22 @@ def test_shannons_reader_stands_beside_you(page):
     expect(page.locator(".lab-tape")).to_have_text("?")
     page.get_by_role("button", name="Show the letter").click()
     assert page.locator('[data-show="then"]').count() == 0
+
+
+# ---- a sentence of one's own ----
+
+
+def test_a_sentence_of_ones_own_is_judged_in_the_models_letters(page):
+    page.get_by_role("combobox", name="Sentence").select_option("own")
+    expect(page.locator(".lab-says")).to_contain_text("Type a sentence")
+    box = page.get_by_role("textbox", name="Your own sentence")
+    box.fill("Caf\u00e9, 42 times")
+    expect(page.get_by_text("A space stands for , 4 2")).to_be_visible()
+    for _ in range(len("cafe times")):
+        page.get_by_role("button", name="Show the letter").click()
+    expect(page.locator(".lab-tape")).to_have_text("cafe times")
+    log_p = game_model().log_probabilities(letter_ids("cafe times"))
+    bits = -log_p.mean().item() / torch.tensor(2.0).log().item()
+    expect(page.locator('[data-show="model"]')).to_have_text(f"{bits:.2f} bits")
+    page.get_by_role("combobox", name="Sentence").select_option("1")
+    expect(box).to_be_hidden()

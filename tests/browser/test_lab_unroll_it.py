@@ -529,7 +529,7 @@ def test_so_many_controls_are_reached_by_tab(page):
         "select-one": 2,
         "checkbox": 1,
         "range": 3,
-        "button": 6,
+        "button": 8,
         "region": 1,
         "radio": 8,
         "SUMMARY": 1,

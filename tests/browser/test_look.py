@@ -21,32 +21,53 @@ WIDE, PHONE = 1300, 360
 both_themes = pytest.mark.parametrize("theme", ["light", "dark"])
 
 
+def open_at(
+    browser: Browser, address: str, width: int = WIDE, theme: str = "", **options
+) -> Page:
+    """Open a page at a width, in a theme or in none, and wait for it."""
+    context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+    context.set_default_timeout(60_000)  # a busy machine is no fault of the page
+    if theme:
+        context.add_init_script(
+            f"for (const key of ['mode', 'theme']) localStorage[key] ??= '{theme}'"
+        )
+    page = context.new_page()
+    page.goto(address)
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    return page
+
+
 @pytest.fixture
 def visit(browser: Browser, server: str) -> Iterator[Callable[..., Page]]:
-    """Open a page of the book at a width, in a theme or in none, and wait for it."""
-    contexts = []
+    """Open a page of the book for use."""
+    pages = []
 
-    def open_one(name: str, width: int = WIDE, theme: str = "", **options) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": 800}, **options
-        )
-        context.set_default_timeout(10_000)
-        contexts.append(context)
-        page = context.new_page()
-        if theme:
-            page.goto(f"{server}robots.txt")  # a page of the same origin, and no more
-            page.evaluate(
-                "theme => ['mode', 'theme'].map(k => localStorage.setItem(k, theme))",
-                theme,
-            )
-        page.goto(server + name)
-        page.evaluate("() => window.MathJax?.startup?.promise")
-        page.evaluate("() => new Promise(requestAnimationFrame)")
-        return page
+    def open_one(name: str, *view, **options) -> Page:
+        pages.append(open_at(browser, server + name, *view, **options))
+        return pages[-1]
 
     yield open_one
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.context.close()
+
+
+@pytest.fixture(scope="module")
+def look_at(browser: Browser, server: str) -> Iterator[Callable[..., Page]]:
+    """Show a page at a width to tests that only look: it is opened once for all."""
+    pages = {}
+
+    def turn(name: str, width: int = WIDE) -> Page:
+        page = pages.get(name) or open_at(browser, server + name, width)
+        pages[name] = page
+        page.set_viewport_size({"width": width, "height": 800})
+        for _ in range(2):  # the page's own script answers in the first frame
+            page.evaluate("() => new Promise(requestAnimationFrame)")
+        return page
+
+    yield turn
+    for page in pages.values():
+        page.context.close()
 
 
 # ---- type ----
@@ -70,14 +91,14 @@ COLUMNS = """n => [...document.querySelectorAll('article .cell_input pre')]
   })"""
 
 
-def test_a_line_of_text_has_a_bookish_length(visit):
-    page = visit(CHAPTER)
+def test_a_line_of_text_has_a_bookish_length(look_at):
+    page = look_at(CHAPTER)
     assert 65 <= page.evaluate(CHARACTERS_A_LINE) <= 76
 
 
 @pytest.mark.parametrize("width", [1024, 1199, 1200, 1240, 1280])
-def test_code_of_88_columns_fits_a_desktop(visit, width):
-    page = visit(CHAPTER, width)
+def test_code_of_88_columns_fits_a_desktop(look_at, width):
+    page = look_at(CHAPTER, width)
     assert page.evaluate(COLUMNS, 88) == [True] * 3
     assert page.evaluate(COLUMNS, 120) == [False] * 3
 
@@ -99,20 +120,20 @@ MARKS = """() => {
 
 @pytest.mark.parametrize("width", [PHONE, 390, 700, WIDE])
 @pytest.mark.parametrize("name", [CHAPTER, NOTATION])
-def test_no_line_begins_with_the_mark_that_ends_a_formula(visit, name, width):
-    n_marks, alone = visit(name, width).evaluate(MARKS)
+def test_no_line_begins_with_the_mark_that_ends_a_formula(look_at, name, width):
+    n_marks, alone = look_at(name, width).evaluate(MARKS)
     assert n_marks > 20
     assert alone == []
 
 
-def test_a_milestone_has_no_stray_colon(visit):
-    page = visit("book/timeline.html")
+def test_a_milestone_has_no_stray_colon(look_at):
+    page = look_at("book/timeline.html")
     before = "node => getComputedStyle(node, '::before').content"
     assert page.locator(".milestones .classifier").first.evaluate(before) == '"·"'
 
 
-def test_a_work_has_no_label_that_the_text_never_uses(visit):
-    page = visit("book/bibliography.html")
+def test_a_work_has_no_label_that_the_text_never_uses(look_at):
+    page = look_at("book/bibliography.html")
     assert page.locator(".citation").count() > 20
     expect(page.locator(".citation .label").first).to_be_hidden()
 
@@ -120,9 +141,9 @@ def test_a_work_has_no_label_that_the_text_never_uses(visit):
 # ---- the reference ----
 
 
-def test_the_reference_shows_nothing_that_only_python_could_say(visit):
+def test_the_reference_shows_nothing_that_only_python_could_say(look_at):
     names = ("reference-book", "reference-data", "reference-fetch")
-    pages = (visit(f"book/{name}.html").locator("article") for name in names)
+    pages = (look_at(f"book/{name}.html").locator("article") for name in names)
     text = "".join(page.text_content() for page in pages)
     assert "Alias for field number" not in text
     assert "= {" not in text
@@ -131,8 +152,8 @@ def test_the_reference_shows_nothing_that_only_python_could_say(visit):
 
 
 @pytest.mark.parametrize("width", [1200, WIDE])
-def test_the_list_of_contents_stays_in_its_column(visit, width):
-    page = visit("book/reference-data.html", width)
+def test_the_list_of_contents_stays_in_its_column(look_at, width):
+    page = look_at("book/reference-data.html", width)
     side = page.locator(".bd-sidebar-secondary")
     assert side.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
     name = side.locator("code", has_text="unrolled.data.batch").first
@@ -143,8 +164,8 @@ def test_the_list_of_contents_stays_in_its_column(visit, width):
 # ---- the table of notations ----
 
 
-def test_a_row_that_names_a_group_spans_the_table(visit):
-    page = visit(NOTATION)
+def test_a_row_that_names_a_group_spans_the_table(look_at):
+    page = look_at(NOTATION)
     groups = page.locator(".full-width tr.group")
     assert groups.count() == 5
     for group in groups.all():
@@ -153,8 +174,8 @@ def test_a_row_that_names_a_group_spans_the_table(visit):
 
 
 @pytest.mark.parametrize("width", [992, 1024, 1199, 1200, 1240, 1279, WIDE, 1600])
-def test_the_widest_table_stays_in_the_window(visit, width):
-    page = visit(NOTATION, width)
+def test_the_widest_table_stays_in_the_window(look_at, width):
+    page = look_at(NOTATION, width)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     table = page.locator(".full-width").bounding_box()
     assert table["x"] + table["width"] <= width
@@ -249,8 +270,8 @@ def test_whatever_has_the_focus_is_seen_to_have_it(visit, name, theme):
     assert faults == []
 
 
-def test_symbols_do_not_stop_the_tab_key(visit):
-    page = visit(CHAPTER)
+def test_symbols_do_not_stop_the_tab_key(look_at):
+    page = look_at(CHAPTER)
     assert page.locator("mjx-container").count() > 50
     assert page.locator("mjx-container[tabindex='0']").count() == 0
 
@@ -306,8 +327,8 @@ def test_the_menus_of_the_header_open_by_keys_and_pass_axe(visit):
     assert violations(page, ".bd-header-article") == []
 
 
-def test_folds_are_called_what_is_written_on_them(visit):
-    page = visit(CHAPTER)
+def test_folds_are_called_what_is_written_on_them(look_at):
+    page = look_at(CHAPTER)
     fold = page.locator("details.hide > summary").first
     assert fold.get_attribute("aria-label") is None
     expect(fold).to_contain_text("Show code cell source")
@@ -359,8 +380,8 @@ STOPS = "document.querySelectorAll('.bd-article [data-scrolls=yes]').length"
 
 
 @pytest.mark.parametrize("name", [FIRST, CHAPTER, NOTATION])
-def test_what_is_pressed_is_large_enough_for_a_finger(visit, name):
-    assert visit(name, PHONE).evaluate(SMALL) == []
+def test_what_is_pressed_is_large_enough_for_a_finger(look_at, name):
+    assert look_at(name, PHONE).evaluate(SMALL) == []
 
 
 @pytest.mark.parametrize("name", [CHAPTER, NOTATION, "book/reference-layers.html"])

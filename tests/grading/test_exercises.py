@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import nn
 
+from unrolled.chapters.pages import main_pages
 from unrolled.grading.authoring.source import read_exercise
 from unrolled.grading.engine.loading import function_of, generator_of, seed_of
 from unrolled.grading.exercise import Exercise, Question, Specimen
@@ -121,8 +122,9 @@ def zero_stub(answer: Any, *, weights: bool) -> Any:
 
 def objectives(exercise: Exercise) -> Iterator[str]:
     """Yield the numbers of the learning objectives of the exercise's chapter."""
-    [chapter] = (ROOT / "chapters").glob(f"{exercise.number}-*.md")
-    box = chapter.read_text(encoding="utf-8").split(":class: objectives")[1]
+    number = int(exercise.number)
+    [chapter] = (page for page in main_pages(ROOT) if page.number == number)
+    box = chapter.source.read_text(encoding="utf-8").split(":class: objectives")[1]
     yield from re.findall(r"^(\d+)\. \*\*", box.split(":::")[0], re.MULTILINE)
 
 

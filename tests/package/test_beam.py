@@ -8,19 +8,29 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_writer import TableWriter, every_text
+from table_writer import TableWriter, every_text, log_probabilities
 from unrolled.decoding.beam import beam_search, penalty
 from unrolled.decoding.loop import generate
 
 PROMPTS = torch.tensor([[0, 1], [2, 2], [1, 0]])
 penalties = st.sampled_from([0.0, 0.6, 1.0, 2.5, -1.0])
+chances = st.sampled_from([0.0, 0.3, 0.7])
+
+
+def deaden(model, p_dead):
+    """Forbid some tokens after any two, and all of them after some."""
+    table = model.table.data
+    table[torch.rand(table.shape) < p_dead / 2] = -math.inf
+    table[torch.rand(table.shape[:2]) < p_dead] = -math.inf
+    return model
 
 
 def ranked(model, prompt, n_tokens, stop, alpha):
-    """Return every text and its score, best first."""
+    """Return every text that is possible and its score, best first."""
     texts = every_text(model, prompt, n_tokens, stop)
     scores = {t: p / ((5 + len(t)) / 6) ** alpha for t, p in texts.items()}
-    return sorted(scores.items(), key=lambda item: -item[1])
+    possible = [item for item in scores.items() if item[1] > -math.inf]
+    return sorted(possible, key=lambda item: -item[1])
 
 
 @given(
@@ -29,11 +39,14 @@ def ranked(model, prompt, n_tokens, stop, alpha):
     st.sampled_from([None, 0, 2]),
     penalties,
     st.sampled_from([0.1, 1.0, 4.0]),
+    chances,
 )
-@settings(max_examples=40)
-def test_a_beam_that_is_wide_enough_finds_all_in_order(seed, n, stop, alpha, scale):
+@settings(max_examples=80)
+def test_a_beam_that_is_wide_enough_finds_all_in_order(
+    seed, n, stop, alpha, scale, p_dead
+):
     torch.manual_seed(seed)
-    model = TableWriter(3, scale=scale)
+    model = deaden(TableWriter(3, scale=scale), p_dead)
     found = beam_search(
         model, PROMPTS, n_beams=3**n, n_tokens=n, stop=stop, length_penalty=alpha
     )
@@ -49,13 +62,17 @@ def test_a_beam_that_is_wide_enough_finds_all_in_order(seed, n, stop, alpha, sca
 
 def literal_search(model, prompt, n_beams, n_tokens, stop, alpha):
     """Search as the words of the module say, text by text, and to the last token."""
-    log_p = model.table.detach().log_softmax(dim=-1)
+    log_p = log_probabilities(model).tolist()
+
+    def after(a, b):
+        return log_p[a][b]
+
     beam, ended = [((), 0.0)], []
     for n in range(1, n_tokens + 1):
         tried = [
-            ((*text, token), score + log_p[tuple([*prompt, *text][-2:])][token].item())
+            ((*text, token), score + more)
             for text, score in beam
-            for token in range(len(log_p))
+            for token, more in enumerate(after(*[*prompt, *text][-2:]))
         ]
         tried.sort(key=lambda item: -item[1])
         ended += [
@@ -75,11 +92,12 @@ def literal_search(model, prompt, n_beams, n_tokens, stop, alpha):
     st.integers(1, 9),
     st.sampled_from([None, 1, 3]),
     penalties,
+    chances,
 )
-@settings(max_examples=60)
-def test_a_narrow_beam_searches_by_the_book(seed, n_beams, n, stop, alpha):
+@settings(max_examples=120)
+def test_a_narrow_beam_searches_by_the_book(seed, n_beams, n, stop, alpha, p_dead):
     torch.manual_seed(seed)
-    model = TableWriter(5, scale=2.0)
+    model = deaden(TableWriter(5, scale=2.0), p_dead)
     found = beam_search(
         model, PROMPTS, n_beams=n_beams, n_tokens=n, stop=stop, length_penalty=alpha
     )
@@ -90,6 +108,8 @@ def test_a_narrow_beam_searches_by_the_book(seed, n_beams, n, stop, alpha):
         assert [tuple(text) for text in texts] == [text for text, _ in real]
         scores = found.scores[row, : len(real)].tolist()
         assert scores == pytest.approx([score for _, score in real], abs=1e-10)
+        assert (found.scores[row, len(real) :] == -math.inf).all()
+        assert found.lists()[row][len(real) :] == [[]] * (n_beams - len(real))
 
 
 @pytest.mark.parametrize("stop", [None, 0, 1, 2])
@@ -111,6 +131,68 @@ def test_it_finds_what_greedy_misses():
     found = beam_search(model, prompt, n_beams=2, n_tokens=2, stop=0)
     assert found.lists()[0][0] == [2, 0]
     assert found.scores[0, 0].exp().item() == pytest.approx(0.35 * 0.98)
+
+
+def only(n_tokens, follows):
+    """Return a writer of ``follows``, probabilities by the last token; no others."""
+    model = TableWriter(n_tokens)
+    model.table.data[:] = -math.inf
+    for last, odds in follows.items():
+        for token, p in odds.items():
+            model.table.data[:, last, token] = math.log(p)
+    return model
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, -1.0])
+@pytest.mark.parametrize("n_tokens", [2, 5])
+def test_texts_that_have_ended_outlive_those_that_cannot_go_on(alpha, n_tokens):
+    model = only(4, {2: {0: 0.1, 1: 0.3, 3: 0.6}, 1: {0: 0.5, 3: 0.5}})  # 3: dead
+    found = beam_search(
+        model,
+        torch.tensor([[2, 2]]),
+        n_beams=3,
+        n_tokens=n_tokens,
+        stop=0,
+        length_penalty=alpha,
+    )
+    possible = {(0,): 0.1, (1, 0): 0.15}
+    if n_tokens == 2:
+        possible |= {(1, 3): 0.15}  # as long as may be, so it need not go on
+    for text, score in zip(found.lists()[0], found.scores[0].tolist(), strict=True):
+        p = possible.pop(tuple(text), 0.0)
+        wanted = math.log(p) / penalty(len(text), alpha) if p else -math.inf
+        assert score == pytest.approx(wanted)
+    assert not possible
+
+
+def test_a_row_that_is_dead_from_the_first_has_no_texts():
+    model = only(3, {1: {0: 0.5, 1: 0.5}})  # nothing follows 2
+    settings = {"n_beams": 2, "n_tokens": 4, "stop": 0, "length_penalty": 0.6}
+    prompts = torch.tensor([[2, 2], [1, 1], [1, 2]])
+    found = beam_search(model, prompts, **settings)
+    alone = beam_search(model, prompts[1:2], **settings)
+    assert found.lists() == [[[], []], alone.lists()[0], [[], []]]
+    assert torch.equal(found.scores[1], alone.scores[0])
+    assert (found.scores[::2] == -math.inf).all()
+    assert (found.lengths[::2] == 0).all()
+    beam_search(model, prompts[::2], **settings | {"n_tokens": 50})
+    assert model.n_steps < 10  # all are dead: there is no reason to go on
+
+
+def test_what_a_model_says_after_no_text_at_all_does_not_matter():
+    model = only(3, {1: {0: 0.4, 1: 0.6}})
+    model.table.data[:, 2] = math.nan  # no text has a 2: it only fills up the beam
+    found = beam_search(model, torch.tensor([[1, 1]]), n_beams=4, n_tokens=3, stop=0)
+    assert found.lists()[0] == [[0], [1, 0], [1, 1, 1], [1, 1, 0]]
+    odds = [0.4, 0.24, 0.216, 0.144]
+    assert found.scores[0].exp().tolist() == pytest.approx(odds)
+
+
+def test_a_nan_in_a_text_is_not_hushed_up():
+    model = only(3, {1: {0: 0.4, 1: 0.6}})
+    model.table.data[:, 1, 2] = math.nan
+    found = beam_search(model, torch.tensor([[1, 1]]), n_beams=2, n_tokens=3)
+    assert found.scores.isnan().all()
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])

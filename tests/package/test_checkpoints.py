@@ -21,18 +21,41 @@ from unrolled.data.tokens.characters import Characters
 from unrolled.data.tokens.vocabulary import EOS
 from unrolled.data.tokens.wordpiece import SPECIALS, WordPiece
 from unrolled.data.tokens.words import Words
-from unrolled.models import checkpoints, known
+from unrolled.models import checkpoints, serialise
 from unrolled.models.checkpoints import load, save
 from unrolled.models.gpt import GPT, GPTConfig
-from unrolled.models.known import MODELS, model_class
 from unrolled.models.rnn_lm import RNNLM, RNNLMConfig
+from unrolled.models.serialise import build, model_class
 from unrolled.models.tagger import Tagger, TaggerConfig
 from unrolled.models.tdnn import TDNN, TDNNConfig
 from unrolled.models.transformer import Transformer, TransformerConfig
 from unrolled.models.window_lm import WindowLM, WindowLMConfig
+from unrolled.runtime import book_folder
 
 SMALL = {"n_classes": 3, "n_heads": 2, "n_layers": 2, "n_kv_heads": 1, "patch_size": 2}
 TEXT = "the cat — the cât — sat on the mat"
+
+
+def defined():
+    """Return all modules that the files of models define, by their full names."""
+    found = {}
+    for path in sorted(Path(models.__file__).parent.glob("*.py")):
+        module = import_module(f"unrolled.models.{path.stem}")
+        for name, kind in vars(module).items():
+            own = isinstance(kind, type) and kind.__module__ == module.__name__
+            if own and issubclass(kind, nn.Module):
+                found[f"{module.__name__}.{name}"] = kind
+    return found
+
+
+def can_be_saved(name):
+    try:
+        return model_class(name) is not None
+    except ValueError:
+        return False
+
+
+MODELS = [name for name in defined() if can_be_saved(name)]
 
 
 def small(kind):
@@ -107,17 +130,11 @@ def test_a_model_made_in_double_precision_comes_back_so(tmp_path, name, monkeypa
     assert torch.get_default_dtype() == before
 
 
-def test_the_table_has_every_model_that_can_be_made_from_plain_values():
-    found = {}
-    for path in Path(models.__file__).parent.glob("*.py"):
-        module = import_module(f"unrolled.models.{path.stem}")
-        for name, kind in vars(module).items():
-            if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
-                continue
-            made_from = get_type_hints(kind.__init__).keys() - {"return"}
-            if kind.__module__ == module.__name__ and made_from & {"config", "bert"}:
-                found[name] = path.stem
-    assert found == dict(MODELS)
+def test_every_model_that_is_made_from_plain_values_can_be_saved():
+    assert len(MODELS) >= 22
+    for name, kind in defined().items():
+        made_from = get_type_hints(kind.__init__).keys()
+        assert (name in MODELS) == bool(made_from & {"config", "bert"}), name
 
 
 TOKENIZERS = [
@@ -165,7 +182,7 @@ class Twin(nn.Module):
 def _twin(monkeypatch):
     module = sys.modules[__name__]
     monkeypatch.setitem(sys.modules, "unrolled.models.twin", module)
-    monkeypatch.setattr(known, "MODELS", {"Twin": "twin"})
+    monkeypatch.setattr(Twin, "__module__", "unrolled.models.twin")
     return Twin(TwinConfig(n_tokens=4))
 
 
@@ -185,7 +202,7 @@ def test_nothing_in_the_file_is_pickled_and_it_says_what_it_is(tmp_path):
     with safe_open(path, "pt") as file:
         about = file.metadata()
     assert about["format"] == "unrolled checkpoint 1"
-    assert about["model"] == "WindowLM"
+    assert about["model"] == "unrolled.models.window_lm.WindowLM"
     made_from = {"n_tokens": 3, "n_context": 2, "d_embed": 2, "d_hidden": 2}
     assert json.loads(about["made_from"]) == {"config": made_from}
 
@@ -207,10 +224,10 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_no_model_is_imported_before_it_is_asked_for():
-    for module in (known, checkpoints):
+    for module in (serialise, checkpoints):
         code = Path(module.__file__).read_text(encoding="utf-8")
         found = set(re.findall(r"(?:from|import) unrolled\.models\.(\w+)", code))
-        assert found <= {"known"}
+        assert found <= {"serialise"}
 
 
 @pytest.fixture(name="path")
@@ -238,7 +255,7 @@ FACTS = {"d_in": 2, "d_hidden": 2, "d_out": 2, "n_layers": 1}
         ({"format": None}, "is no checkpoint of this version: its format is ''"),
         ({"format": "unrolled checkpoint 9"}, "its format is 'unrolled checkpoint 9'"),
         ({"model": None}, "does not say model"),
-        ({"model": "Oracle"}, "'Oracle' must be one of .*WindowLM"),
+        ({"model": "Oracle"}, "'Oracle' must be one class of .* found in no module"),
         ({"made_from": "{"}, "cannot be loaded: Expecting"),
         ({"made_from": "[]"}, "cannot be loaded"),
         ({"made_from": "{}"}, "Tagger is made from config, not"),
@@ -262,6 +279,98 @@ def test_a_file_that_does_not_fit_is_refused_by_its_name(path, change, message):
     assert str(path) in str(error.value)
 
 
+HOSTILE = [
+    ("os.system", "must be a class of unrolled.models or unrolled.chapters"),
+    ("builtins.eval", "must be a class of"),
+    ("torch.nn.Linear", "must be a class of"),
+    ("unrolled.cli.app", "must be a class of"),
+    ("unrolled.data.batch.Batch", "must be a class of"),
+    ("unrolled.modelsx.gpt.GPT", "must be a class of"),
+    ("unrolled.models._private.GPT", "must be a class of"),
+    ("unrolled.models.__init__.GPT", "must be a class of"),
+    ("unrolled.models..gpt.GPT", "must be a class of"),
+    (".unrolled.models.gpt.GPT", "must be a class of"),
+    ("unrolled.models.gpt.GPT.forward", "must be a class of"),
+    ("unrolled.models.gpt.GPT\n", "must be a class of"),
+    ("unrolled.models.gpt.__builtins__", "must be a class of"),
+    ("unrolled.models.checkpoints.load", "must be a class of"),
+    ("unrolled.models.os.Path", "is in no module"),
+    ("unrolled.models.gpt.nn.Linear", "is in no module"),
+    ("unrolled.chapters.c99_nowhere.net.Net", "is in no module"),
+    ("unrolled.models.gpt.GPTConfig", "must be an nn.Module that .* defines"),
+    ("unrolled.models.checkpoints.TOKENIZERS", "must be an nn.Module that"),
+    ("unrolled.models.gpt.Missing", "must be an nn.Module that"),
+    ("unrolled.models.gpt.LayerNorm", "must be an nn.Module that .*gpt defines"),
+    ("unrolled.models.bert_heads.BERT", "must be an nn.Module that .*heads defines"),
+    ("unrolled.models.bert_heads.Pooler", "cannot be saved: it must be made from"),
+    ("unrolled.models.classifier.Classifier", "cannot be saved: it must be made"),
+    ("Pooler", "cannot be saved"),
+    ("", "must be one class of unrolled.models, and is found in no module"),
+    ("eval", "must be one class of unrolled.models"),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), HOSTILE)
+def test_a_file_that_names_what_is_no_model_of_ours_is_refused(path, name, message):
+    rewrite(path, model=name)
+    with pytest.raises(ValueError, match=message) as error:
+        load(path)
+    assert f"{path} cannot be loaded: model {name!r}" in str(error.value)
+
+
+def test_a_name_from_elsewhere_imports_nothing(path, tmp_path, monkeypatch):
+    (tmp_path / "trap.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.syspath_prepend(tmp_path)
+    rewrite(path, model="trap.Trap")
+    with pytest.raises(ValueError, match=r"'trap.Trap' must be a class of"):
+        load(path)
+
+
+def test_a_chapter_may_have_a_model_of_its_own(tmp_path, twin, monkeypatch):
+    home = "unrolled.chapters.c01_name.net"
+    monkeypatch.setitem(sys.modules, home, sys.modules[__name__])
+    monkeypatch.setattr(Twin, "__module__", home)
+    save(tmp_path / "a", twin)
+    same(load(tmp_path / "a").model, twin)
+
+
+def test_files_of_before_name_the_class_alone(path):
+    before = load(path).model
+    rewrite(path, model="Tagger")
+    same(load(path).model, before)
+
+
+def test_a_short_name_of_two_classes_is_refused(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text("\nclass Net(nn.Module): pass")
+    monkeypatch.setattr(serialise, "__file__", str(tmp_path / "serialise.py"))
+    with pytest.raises(ValueError, match=r"'Net' must be one class .* in one, two$"):
+        model_class("Net")
+
+
+def test_the_books_own_files_still_load():
+    for name, kind in (("shakespeare", "GPT"), ("character-rnn", "RNNLM")):
+        found = load(book_folder() / "_static" / "models" / f"{name}.safetensors")
+        assert type(found.model).__name__ == kind
+
+
+def test_a_field_that_a_config_has_got_since_takes_its_default(path):
+    before = load(path).model
+    older = {name: value for name, value in FACTS.items() if name != "n_layers"}
+    rewrite(path, made_from=json.dumps({"config": older}))
+    same(load(path).model, before)
+    rewrite(path, made_from=json.dumps({"config": {"d_in": 2, "d_out": 2}}))
+    with pytest.raises(ValueError, match=r"cannot be loaded: .* missing .*'d_hidden'"):
+        load(path)
+
+
+def test_a_field_that_a_config_does_not_have_is_named():
+    facts = FACTS | {"n_leyers": 2, "colour": "red"}
+    message = "unexpected fields 'n_leyers', 'colour': TaggerConfig has d_in, d_hidden"
+    with pytest.raises(ValueError, match=message):
+        build("unrolled.models.tagger.Tagger", {"config": facts})
+
+
 def test_files_of_others_are_refused_by_their_names(tmp_path):
     path = tmp_path / "a.safetensors"
     with pytest.raises(FileNotFoundError, match=f"no checkpoint at {path}"):
@@ -280,7 +389,13 @@ class Impostor(nn.Module):
     pass
 
 
-Impostor.__name__ = "Tagger"
+Impostor.__module__, Impostor.__qualname__ = "unrolled.models.tagger", "Tagger"
+
+
+class Forgetful(nn.Module):
+    def __init__(self, config: TwinConfig, n_classes: int) -> None:
+        super().__init__()
+        self.config = config
 
 
 def mixed():
@@ -292,8 +407,9 @@ def mixed():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (nn.Linear(2, 2), "model 'Linear' must be one of"),
-        (Impostor(), "which is not the one of unrolled.models"),
+        (nn.Linear(2, 2), "model 'torch.nn.modules.linear.Linear' must be a class of"),
+        (Impostor(), "is another unrolled.models.tagger.Tagger than the one in its"),
+        (Forgetful(TwinConfig(n_tokens=4), 2), "must keep n_classes as an attribute"),
         (mixed(), "must be of one kind"),
         (
             Tagger(TaggerConfig(d_in=2, d_hidden=2, d_out=2)).to("meta"),
@@ -301,7 +417,11 @@ def mixed():
         ),
     ],
 )
-def test_what_cannot_be_kept_is_refused_before_writing(tmp_path, model, message):
+def test_what_cannot_be_kept_is_refused_before_writing(
+    tmp_path, model, message, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "unrolled.models.twin", sys.modules[__name__])
+    monkeypatch.setattr(Forgetful, "__module__", "unrolled.models.twin")
     with pytest.raises(ValueError, match=message):
         save(tmp_path / "a", model)
     assert not list(tmp_path.iterdir())

@@ -8,9 +8,17 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from unrolled.claims import MIME, VERDICTS, claim, pretty
+from unrolled.book.claims import HEADLINE, VERDICTS, claim, pretty, with_interval
+from unrolled.book.records import CLAIM
+from unrolled.evaluation.intervals import t_interval
 
 SENTENCE = "Two and two make four."
+
+
+@pytest.fixture(autouse=True)
+def in_a_notebook(monkeypatch):
+    """See what a reader's notebook shows, also where the book is made."""
+    monkeypatch.delenv("UNROLLED_BOOK", raising=False)
 
 
 def make(**changes):
@@ -104,25 +112,33 @@ def test_tensors_with_gradients_are_measured_without_a_warning():
 
 
 def test_the_record_survives_json_unchanged():
-    record = bundle(source="003:26", verdict="rumour")[MIME]
+    record = bundle(source="003:26", verdict="rumour")[CLAIM]
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert record == {
         "id": "two-and-two",
         "sentence": SENTENCE,
         "measured": {"sum": 4.0},
         "order": ["sum"],
+        "kinds": {},
+        "headline": ["sum"],
         "source": "003:26",
         "verdict": "rumour",
     }
 
 
-def test_the_card_is_named_and_shows_number_and_slide():
+def test_the_card_is_a_line_with_its_number_and_without_the_slide():
     html = bundle(source="003:26", verdict="rumour")["text/html"]
     card = BeautifulSoup(html, "html.parser").find(id="claim-two-and-two")
     assert card["role"] == "group"
     assert card["aria-label"] == "Claim: two-and-two"
     assert (card.dt.text, card.dd.text) == ("sum", "4")
-    assert card.find(class_="claim-slide").text == "slide 003:26: rumour"
+    assert card.p.text == f"✓ {SENTENCE}"
+    assert "003" not in html
+
+
+def test_the_book_stores_the_record_and_words_alone(monkeypatch):
+    monkeypatch.setenv("UNROLLED_BOOK", "1")
+    assert bundle().keys() == {CLAIM, "text/plain"}
 
 
 def test_words_and_names_are_escaped_in_the_card():
@@ -130,7 +146,7 @@ def test_words_and_names_are_escaped_in_the_card():
     html = bundle(sentence=sharp, measured={sharp: 1}, holds=lambda m: True)
     soup = BeautifulSoup(html["text/html"], "html.parser")
     assert soup.b is None
-    assert [tag.text for tag in soup.find_all(["dt", "p"])][1:] == [sharp, sharp]
+    assert [tag.text for tag in soup.find_all(["dt", "p"])] == [f"✓ {sharp}", sharp]
 
 
 def test_a_terminal_gets_words():
@@ -176,13 +192,67 @@ def test_what_is_always_true_is_no_condition(holds):
         claim("a", "A.", measured={"x": 9.0}, holds=holds)
 
 
-@pytest.mark.parametrize("n", [1, 8, 9, 30])
-def test_a_card_with_many_numbers_folds_all_but_the_first(n):
-    numbers = {f"number {i}": float(i) for i in range(n)}
-    html = bundle(measured=numbers, holds=lambda m: True)["text/html"]
-    card = BeautifulSoup(html, "html.parser")
-    assert [row.text for row in card("dt")] == list(numbers)
-    folded = card.select("details dt")
-    assert len(folded) == (0 if n < 9 else n - 6)
-    if folded:
-        assert card.summary.text == f"{n - 6} more numbers"
+def numbers(n):
+    return {f"number {i}": float(i) for i in range(n)}
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 30])
+def test_a_card_shows_the_first_three_numbers_unless_told(n):
+    html = bundle(measured=numbers(n), holds=lambda m: True)["text/html"]
+    shown = [row.text for row in BeautifulSoup(html, "html.parser")("dt")]
+    assert shown == list(numbers(n))[:HEADLINE]
+
+
+def test_a_card_shows_the_numbers_that_are_chosen():
+    chosen = ("number 7", "number 2")
+    html = bundle(measured=numbers(9), holds=lambda m: True, headline=chosen)
+    shown = BeautifulSoup(html["text/html"], "html.parser")("dt")
+    assert [row.text for row in shown] == list(chosen)
+    assert html[CLAIM]["headline"] == list(chosen)
+
+
+@pytest.mark.parametrize(
+    ("headline", "message"),
+    [
+        (("a",), "has measured no 'a': see headline"),
+        (("number 0", "number 1", "number 2", "number 3"), "has 4 numbers in its head"),
+    ],
+)
+def test_a_headline_that_cannot_be_is_named(headline, message):
+    with pytest.raises(ValueError, match=message):
+        make(measured=numbers(9), holds=lambda m: True, headline=headline)
+
+
+def test_numbers_have_a_kind_and_the_record_those_that_are_not_close():
+    made = make(measured=numbers(3), holds=lambda m: True, kinds={"number 1": "time"})
+    assert made.kinds == {"number 0": "close", "number 1": "time", "number 2": "close"}
+    assert made.record()["kinds"] == {"number 1": "time"}
+    assert make(kinds=0.02).record()["kinds"] == {"sum": 0.02}
+    assert make(kinds="bound").record()["kinds"] == {"sum": "bound"}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ("near", "kind 'near' of 'sum' in claim 'two-and-two' must be one of exact"),
+        (0.0, "or a positive number"),
+        (float("nan"), "or a positive number"),
+        ({"total": "time"}, "has measured no 'total': see kinds"),
+    ],
+)
+def test_a_kind_that_cannot_be_is_named(kinds, message):
+    with pytest.raises(ValueError, match=message):
+        make(kinds=kinds)
+
+
+def test_an_interval_becomes_three_numbers():
+    values = [1.0, 2.0, 4.0]
+    found = t_interval(torch.tensor(values))
+    expected = {
+        "gain": found.estimate,
+        "gain, low": found.low,
+        "gain, high": found.high,
+    }
+    assert with_interval("gain", found) == expected
+    assert with_interval("gain", values) == expected
+    assert with_interval("gain", torch.tensor(values)) == expected

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import unrolled
 from unrolled import cli
 from unrolled.recipes import runner
-from unrolled.recipes.runner import recipe_names
+from unrolled.recipes.discovery import recipe_names
 from unrolled.runtime import book_folder
 
 

@@ -16,7 +16,7 @@ from torch import nn
 from unrolled import cli
 from unrolled.data.batch import Batch
 from unrolled.losses import cross_entropy, n_counted
-from unrolled.recipes import runner
+from unrolled.recipes import discovery, runner
 from unrolled.runtime import generator
 from unrolled.training import distributed
 from unrolled.training.distributed import shares
@@ -76,7 +76,6 @@ def train(path=None, config=CONFIG, *, p_drop=0.0, seed=0, stop_at=None):
         config,
         validate=validate,
         checkpoint=path,
-        progress=True,
     )
     weights = {name: w.tolist() for name, w in model.state_dict().items()}
     return {"losses": losses, "validation": losses.validation, "weights": weights}
@@ -91,6 +90,7 @@ def run_unit(unit, folder):
 
 
 RECIPE = SimpleNamespace(
+    __name__="unrolled.recipes.fake",
     __doc__="A recipe of two units.",
     UNITS=[{"seed": 0}, {"seed": 1}],
     run_unit=run_unit,
@@ -117,8 +117,8 @@ def in_each_process(folder):
         with pytest.raises(ValueError, match="have drawn different batches"):
             fit(nn.Linear(1, 1), loss_fn, [apart], CONFIG)
         (folder / f"{me}.json").write_text(json.dumps(found))
-        runner.load_recipe = lambda name: RECIPE
-        runner.recipe_key = lambda name: "key"
+        runner.load_recipe = discovery.load_recipe = lambda name: RECIPE
+        runner.recipe_key = lambda recipe: "key"
         runner.book_folder = lambda: folder
         cli.app(["run", "fake"], standalone_mode=False)
 
@@ -286,7 +286,8 @@ def test_a_process_that_does_not_lead_writes_nothing(monkeypatch, tmp_path, caps
         (folder / "new.txt").touch()
         return {}
 
-    fake = SimpleNamespace(UNITS=units, run_unit=run_unit, summarise=len)
+    name = "unrolled.recipes.fake"
+    fake = SimpleNamespace(__name__=name, UNITS=units, run_unit=run_unit, summarise=len)
     monkeypatch.setattr(runner, "load_recipe", lambda name: fake)
     monkeypatch.setattr(runner, "leads", lambda: False)
     monkeypatch.setattr(runner, "agreed", lambda n_done: 1.0)

@@ -8,9 +8,16 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from unrolled.quizzes import question, quiz
+from unrolled.book.quizzes import question, quiz
+from unrolled.book.records import QUIZ
 
 WRONG = {"three": "One too few.", "five": "One too many.", "six": "Two too many."}
+
+
+@pytest.fixture(autouse=True)
+def in_a_notebook(monkeypatch):
+    """See what a reader's notebook shows, also where the book is made."""
+    monkeypatch.delenv("UNROLLED_BOOK", raising=False)
 
 
 def ask(prompt="How much is two and two?", **changes):
@@ -92,7 +99,7 @@ def test_words_are_escaped_and_backticks_set_as_code():
 
 def test_the_order_is_the_same_in_another_process():
     program = (
-        "from unrolled.quizzes import question; "
+        "from unrolled.book.quizzes import question; "
         f"print([o[0] for o in question('How much is two and two?', right='four', "
         f"because='We count.', wrong={WRONG!r}).options])"
     )
@@ -118,3 +125,19 @@ def test_a_terminal_gets_the_prompts():
 def test_whatever_is_false_is_not_right(false):
     with pytest.raises(AssertionError, match="is not right"):
         question("?", right="a", because="b", wrong={"c": "d", "e": "f"}, holds=false)
+
+
+def test_the_book_stores_the_questions_and_no_drawing(monkeypatch):
+    monkeypatch.setenv("UNROLLED_BOOK", "1")
+    stored = quiz("sums", ask())._repr_mimebundle_()
+    assert stored.keys() == {QUIZ, "text/plain"}
+    assert stored["text/plain"] == "1. How much is two and two?"
+
+
+def test_a_named_question_is_checked_by_the_chapter():
+    named = ask(name="sum", holds=None)
+    assert quiz("sums", named, holds={"sum": 2 + 2 == 4}).questions == (named,)
+    with pytest.raises(AssertionError, match=r"answer 'four' to .*is not right"):
+        quiz("sums", named, holds={"sum": 2 + 2 == 5})
+    with pytest.raises(ValueError, match="quiz 'sums' has no question 'product': sum"):
+        quiz("sums", named, holds={"product": True})

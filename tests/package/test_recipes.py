@@ -18,13 +18,10 @@ from unrolled.models.tagger import Tagger
 from unrolled.recipes import flip_flop as recipe
 from unrolled.recipes import horizons, remedies, runner
 from unrolled.recipes._sources import code_of, digest, imported_modules
-from unrolled.recipes.runner import (
-    load_recipe,
-    recipe_key,
-    recipe_names,
-    results,
-    run_recipe,
-)
+from unrolled.recipes.discovery import load_recipe, recipe_names
+from unrolled.recipes.freshness import rests_on
+from unrolled.recipes.results import results, write_whole
+from unrolled.recipes.runner import recipe_key, run_recipe
 from unrolled.runtime import book_folder, generator, seed_all
 from unrolled.training.loop import TrainConfig
 
@@ -35,13 +32,17 @@ class Fake(SimpleNamespace):
     """A recipe of three units that notes what it runs, and may be interrupted."""
 
     def __init__(self, units=({"seed": 0}, {"seed": 1}, {"seed": 2}), stop_at=None):
-        super().__init__(UNITS=list(units), stop_at=stop_at, ran=[])
+        name = "unrolled.recipes.fake"
+        super().__init__(__name__=name, UNITS=list(units), stop_at=stop_at, ran=[])
 
     def run_unit(self, unit, folder):
         (folder / f"{unit['seed']}.txt").write_text(f"saved {unit['seed']}")
         if unit["seed"] == self.stop_at:
             raise KeyboardInterrupt
         self.ran.append(unit["seed"])
+        return {"square": unit["seed"] ** 2}
+
+    def replay_unit(self, unit, folder):
         return {"square": unit["seed"] ** 2}
 
     def summarise(self, units):
@@ -100,7 +101,8 @@ def test_a_run_records_every_unit_and_their_summary(use, tmp_path):
     assert record["versions"]["torch"] == torch.__version__
     assert record["cores"] >= 1
     assert [p.name for p in folder.iterdir()] == ["fake.json"]
-    assert record["key"] == recipe_key("fake")
+    assert record["rests on"] == rests_on(Fake())
+    assert len(record["replay"]["units"]) == 1
     assert results("fake", folder) == record
 
 
@@ -146,12 +148,11 @@ def test_what_was_done_for_other_settings_is_not_taken_over(use, tmp_path, units
 
 def test_what_other_code_did_is_run_again_and_said(use, tmp_path, monkeypatch, capsys):
     interrupted(use, tmp_path, stop_at=2)
-    monkeypatch.setattr(runner, "recipe_key", lambda name: "another")
+    monkeypatch.setattr(runner, "recipe_key", lambda recipe: "another")
     second = use(Exporting())
     (tmp_path / "fake.partial" / "old.txt").write_text("of the old code")
     run(tmp_path, progress=True)
     assert second.ran == [0, 1, 2]
-    assert results("fake", tmp_path)["key"] == "another"
     assert (tmp_path / "models" / "a.txt").read_text() == "new 3"  # not the old file
     said = "fake: code or settings have changed: all units run anew"
     assert said in capsys.readouterr().out
@@ -245,14 +246,14 @@ def test_a_run_that_fails_leaves_the_old_results(use, tmp_path):
 
 def test_a_crash_while_writing_leaves_the_old_file(monkeypatch, tmp_path):
     path = tmp_path / "results.json"
-    runner.write_whole(path, "old")
+    write_whole(path, "old")
 
     def crash(self, target):
         raise OSError("no more power")
 
     monkeypatch.setattr(type(path), "replace", crash)
     with pytest.raises(OSError, match="no more power"):
-        runner.write_whole(path, "new")
+        write_whole(path, "new")
     assert path.read_text() == "old"
 
 
@@ -282,6 +283,10 @@ def package(tmp_path):
     return tmp_path / "unrolled"
 
 
+def key_of(package):
+    return recipe_key(SimpleNamespace(__name__="unrolled.recipes.mine"), package)
+
+
 def test_imports_are_followed_to_the_end_however_they_are_spelt(package):
     found = imported_modules("import unrolled.recipes.mine", package)
     assert found == {package / f"{name}.py" for name in set(MODULES) - UNUSED}
@@ -290,12 +295,12 @@ def test_imports_are_followed_to_the_end_however_they_are_spelt(package):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_key_changes_with_the_code_a_recipe_rests_on_and_no_other(package, name):
-    before, path = recipe_key("mine", package), package / f"{name}.py"
+    before, path = key_of(package), package / f"{name}.py"
     words = path.read_text() + "\n\n# a comment\n"
     path.write_bytes(words.replace("\n", "\r\n").encode())
-    assert recipe_key("mine", package) == before
+    assert key_of(package) == before
     path.write_text(words + "x = 1\n")
-    assert (recipe_key("mine", package) == before) == (name in UNUSED)
+    assert (key_of(package) == before) == (name in UNUSED)
 
 
 def test_a_module_that_moves_changes_the_digest(tmp_path):
@@ -402,7 +407,6 @@ def test_every_recipe_has_its_parts_its_words_and_its_committed_results(name):
     module = load_recipe(name)
     record = results(name)
     assert module.__doc__.strip()
-    assert record.get("key") == recipe_key(name), f"stale: run 'unrolled run {name}'"
     assert [
         {k: u[k] for k in unit}
         for unit, u in zip(module.UNITS, record["units"], strict=True)
@@ -455,6 +459,7 @@ def test_the_flip_flop_exports_what_it_trained_without_training_again(
         return model, life
 
     monkeypatch.setattr(recipe, "train", train_and_note)
+    monkeypatch.setattr(runner, "run_replay", lambda recipe: {})
     monkeypatch.setattr(recipe, "TRAIN", dataclasses.replace(recipe.TRAIN, steps=1))
     monkeypatch.setattr(recipe, "UNITS", recipe.UNITS[:1])
     near = flip_flop(2, 5, n_wires=2, generator=generator(0))

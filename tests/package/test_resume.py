@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -167,9 +168,9 @@ def test_patience_goes_on_with_its_best_weights(tmp_path, stop_at):
     same_bits(run(tmp_path / "a", config, validate=worse_after_four), whole)
 
 
-def stopped(tmp_path):
+def stopped(tmp_path, config=CONFIG):
     with pytest.raises(StopError):
-        run(tmp_path / "a", stop_at=5)
+        run(tmp_path / "a", config, stop_at=5)
     return tmp_path / "a"
 
 
@@ -264,6 +265,116 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     message = r"another run: its weights are those of another model\. Delete it"
     with pytest.raises(ValueError, match=message):
         try_one(alike)
+
+
+def rewrite(path, change):
+    """Write the checkpoint again with other words beside the same tensors."""
+    with safe_open(path, "pt") as file:
+        about = file.metadata()
+    change(about)
+    save_file(load_file(path), path, about)
+
+
+def cut(name, *pieces):
+    """Return a change that takes pieces out of a setting: it had no such field."""
+
+    def change(about):
+        for piece in pieces:
+            assert about[name].count(piece) == 1
+            about[name] = about[name].replace(piece, "")
+
+    return change
+
+
+MUON = replace(CONFIG, optimizer=MuonAdamW())
+OLDER = {
+    "a field of the config": (CONFIG, lambda about: about.pop("accumulate")),
+    "a field with a factory": (CONFIG, lambda about: about.pop("optimizer")),
+    "a field inside it": (CONFIG, cut("optimizer", ", fused=True")),
+    "two, and the first": (CONFIG, cut("optimizer", "betas=(0.9, 0.999), eps=1e-08, ")),
+    "a field inside that": (MUON, cut("optimizer", ", decay_vectors=False")),
+    "a whole dataclass": (
+        replace(CONFIG, optimizer=MuonAdamW()),
+        lambda about: about.update(
+            optimizer=about["optimizer"].split(", adamw")[0] + ")"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("config", "change"), OLDER.values(), ids=OLDER)
+def test_a_checkpoint_from_before_a_field_with_a_default_goes_on(
+    tmp_path, config, change
+):
+    path = stopped(tmp_path, config)
+    rewrite(path, change)
+    same_bits(run(path, config), run(None, config))
+
+
+def test_a_field_since_must_have_its_default(tmp_path):
+    path = stopped(tmp_path)
+    rewrite(path, lambda about: about.pop("accumulate"))
+    with pytest.raises(ValueError, match=r"run: accumulate was 1 and is 2\. Delete"):
+        run(path, replace(CONFIG, accumulate=2))
+    rewrite(path, cut("optimizer", ", fused=True"))
+    with pytest.raises(ValueError, match=r"optimizer was AdamW\(.*\) and is AdamW\(.*"):
+        run(path, replace(CONFIG, optimizer=AdamW(fused=False)))
+    rewrite(path, lambda about: about.pop("steps"))
+    with pytest.raises(ValueError, match="run: steps was not set and is 9"):
+        run(path)
+
+
+def add(about):
+    about["optimizer"] = about["optimizer"].replace("fused", "colour='red', fused")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda about: about.update(colour="'red'"),
+            r"another run: colour was 'red' and is unknown to this version\. Delete",
+        ),
+        (add, r"optimizer was AdamW\(.*colour='red'.*\) and is AdamW\("),
+        (lambda about: about.update(schedule="Constant()"), "schedule was Constant"),
+        (lambda about: about.update(schedule="1 +"), r"schedule was 1 \+ and is"),
+        (lambda about: about.update(schedule="f(2)"), r"schedule was f\(2\) and is"),
+        (lambda about: about.pop("processes"), "processes was not set and is 1"),
+    ],
+)
+def test_a_setting_that_is_not_known_is_refused(tmp_path, change, message):
+    path = stopped(tmp_path)
+    rewrite(path, change)
+    with pytest.raises(ValueError, match=message):
+        run(path)
+
+
+@dataclass(frozen=True)
+class NewSizes:
+    width: int
+    depth: int = 1
+
+
+NewSizes.__qualname__ = "Sizes"
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_model_may_get_a_field_too(tmp_path, depth):
+    def go_on(model):
+        def loss_fn(model, batch):
+            return model(batch.x).square().mean()
+
+        fit(model, loss_fn, batches(), TrainConfig(steps=1), checkpoint=tmp_path / "a")
+
+    go_on(of_width(2))
+    newer = of_width(2)
+    newer.config = NewSizes(2, depth)
+    if depth == 1:
+        go_on(newer)
+        return
+    message = r"model was Sizes\(width=2\) and is Sizes\(width=2, depth=2\)"
+    with pytest.raises(ValueError, match=message):
+        go_on(newer)
 
 
 def test_other_batches_are_refused(tmp_path):

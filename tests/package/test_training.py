@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import time
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,7 @@ from unrolled.data.batch import Batch, PairBatch
 from unrolled.losses import cross_entropy
 from unrolled.runtime import generator
 from unrolled.training import loop
+from unrolled.training.budget import at_most
 from unrolled.training.loop import TrainConfig, fit, training_steps
 from unrolled.training.optimizers import AdamW, MuonAdamW
 from unrolled.training.schedules import Trapezoid, WarmupCosine
@@ -132,13 +134,28 @@ def test_a_setting_that_cannot_be_is_named(settings, message):
         TrainConfig(**({"steps": 1} | settings))
 
 
-@pytest.mark.parametrize("progress", [False, True])
-def test_fit_is_quiet_unless_asked(capsys, progress):
-    options = {"progress": True} if progress else {}
-    fit(nn.Linear(1, 1), squared_error, lines(), TrainConfig(steps=2), **options)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert bool(err) is progress
+def test_a_short_run_is_quiet(capsys):
+    fit(nn.Linear(1, 1), squared_error, lines(), TrainConfig(steps=2))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_run_that_takes_long_shows_how_far_it_is(capsys, monkeypatch):
+    slow = (time.sleep(0.6) or batch for batch in lines())
+    monkeypatch.delenv("UNROLLED_BOOK", raising=False)
+    for _ in training_steps(nn.Linear(1, 1), squared_error, slow, TrainConfig(steps=5)):
+        pass
+    assert "/5" in capsys.readouterr().err
+
+
+def test_a_run_cut_short_ends_early_and_is_judged(monkeypatch):
+    judged = []
+    with at_most(2):
+        losses = fit(
+            nn.Linear(1, 1), squared_error, lines(), TrainConfig(steps=9, patience=3),
+            validate=lambda model: judged.append(1) or 1.0,
+        )  # fmt: skip
+    assert len(losses) == 2
+    assert len(judged) == 1
 
 
 def tagged(n_rows=5, n_steps=4, seed=0):

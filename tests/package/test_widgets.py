@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from unrolled import widgets
+from unrolled.book.drawing import draw
 from unrolled.layers.recurrent import RNNCell
 from unrolled.layers.unroll import unroll
 from unrolled.runtime import generator
-from unrolled.widgets import lab, lab_files, lab_names, live
+from unrolled.widgets import MIME, lab, lab_files, lab_names, live
 from unrolled.widgets.unroll_it import GAIN, unroll_numbers
 
 every_lab = pytest.mark.parametrize("name", lab_names())
@@ -35,13 +36,15 @@ def test_unroll_numbers_agrees_with_the_package():
 
 
 @every_lab
-def test_the_book_gets_a_small_mark(name, monkeypatch):
+def test_the_book_stores_a_record_and_draws_a_small_mark(name, monkeypatch):
     monkeypatch.setenv("UNROLLED_BOOK", "1")
     bundle = lab(name)._repr_mimebundle_()
-    assert f'data-lab="{name}"' in bundle["text/html"]
-    assert "<script" not in bundle["text/html"]
-    assert len(bundle["text/html"]) < 400
+    assert bundle.keys() == {MIME, "text/plain"}
     assert name in bundle["text/plain"]
+    html = draw(MIME, bundle[MIME])
+    assert f'data-lab="{name}"' in html
+    assert "<script" not in html
+    assert len(html) < 400
 
 
 @every_lab

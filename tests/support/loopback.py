@@ -23,10 +23,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import unrolled
+from unrolled.data.catalogue import sources
 from unrolled.data.fetch import download
-from unrolled.data.fetch.pins import Archive
-from unrolled.data.fetch.sources import SOURCES, Source
+from unrolled.data.fetch.sources import Archive, Source
 
+HERE, PACKAGE = Path(__file__).parent, Path(unrolled.__file__).parent
 PIECE = 1 << 14
 WHOLE_NAME = "tiny-1.0-py3-none-any.whl"
 HTML = "application/vnd.pypi.simple.v1+html"
@@ -258,12 +260,12 @@ def tiny_index(
             "PIP_INDEX_URL": address,
             "UNROLLED_DATA": str(folder),
             "UNROLLED_OFFLINE": "0",
-            "PYTHONPATH": str(Path(__file__).parent),
+            "PYTHONPATH": os.pathsep.join(map(str, (HERE, PACKAGE.parent))),
             "TINY": table,
         }.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setattr(download, "_PAUSES", (0.01, 0.01, 0.01))
-        monkeypatch.setitem(SOURCES, "tiny", source_of(*archives))
+        monkeypatch.setitem(sources(), "tiny", source_of(*archives))
         yield do
 
 
@@ -271,6 +273,7 @@ def child(code: str) -> "subprocess.Popen[str]":
     """Start a process of its own that knows ``tiny``, with all settings of the test."""
     program = (
         "import tiny_table; archive = tiny_table.install()\n"
+        "from unrolled.data.catalogue import find_source\n"
         "from unrolled.data.fetch.store import fetch, open_source, unpack\n" + code
     )
     return subprocess.Popen(

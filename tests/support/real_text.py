@@ -5,6 +5,7 @@ from functools import cache
 
 import polib
 
+from unrolled.data.catalogue import find_source
 from unrolled.data.corpora.kjv import kjv_text
 from unrolled.data.fetch.store import open_source
 
@@ -24,21 +25,24 @@ def bible() -> list[str]:
 
 def tweets() -> list[str]:
     """Return tweets: slang, links, smileys."""
-    with open_source("opinions") as outer, outer.inner(OPINIONS) as archive:
+    with (
+        open_source(find_source("opinions")) as outer,
+        outer.inner(OPINIONS) as archive,
+    ):
         lines = archive.read(TWEETS).decode("utf-8", "replace").splitlines()
     return [line.split("\t")[2] for line in lines]
 
 
 def portuguese() -> list[str]:
     """Return sentences of a Brazilian newspaper."""
-    with open_source("tags") as archive:
+    with open_source(find_source("tags")) as archive:
         text = archive.read(TAGS).decode()
     return re.findall(r"^# text = (.*)", text, re.MULTILINE)
 
 
 def french() -> list[str]:
     """Return strings of an interface, markup and placeholders and all."""
-    with open_source("interface", INDICO) as archive:
+    with open_source(find_source("interface"), INDICO) as archive:
         catalogue = polib.pofile(archive.read(FRENCH).decode())
     return [entry.msgstr for entry in catalogue if entry.msgstr]
 

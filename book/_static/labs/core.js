@@ -384,11 +384,13 @@
 
   /** Put a lab into the state that is asked for; what is not, or not known, as it opens. */
   function restore({ name, state, opens }, asked) {
-    for (const [key, control] of Object.entries(state)) {
-      const to = asked.has(`${name}.${key}`) ? asked.get(`${name}.${key}`) : opens[key];
-      if (control.get() === to || control.put(to)) continue;
-      if (control.get() !== opens[key]) control.put(opens[key]);
-    }
+    const wanted = (key) => asked.get(`${name}.${key}`);
+    const put = (key, to) => state[key].get() === to || state[key].put(to);
+    const keys = Object.keys(state);
+    // What is not asked for comes first: a preset that goes back takes its sliders along.
+    keys.filter((key) => wanted(key) === null).forEach((key) => put(key, opens[key]));
+    keys.filter((key) => wanted(key) !== null).forEach((key) =>
+      put(key, wanted(key)) || put(key, opens[key]));
   }
 
   /** Go to the lab that the address names first, unless the reader has been there. */

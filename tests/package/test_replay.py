@@ -1,7 +1,9 @@
 """Replays: what a recipe's results rest on, and who notices when it changes."""
 
+import copy
 import json
 import re
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +14,13 @@ from unrolled.layers.recurrent import RNNCell
 from unrolled.recipes import flip_flop, horizons, remedies, runner
 from unrolled.recipes.discovery import find_recipes, load_recipe, recipe_names
 from unrolled.recipes.freshness import data_pins, own_modules, rests_on, why_stale
-from unrolled.recipes.replay import agrees, differences, kinds, replay_faults
+from unrolled.recipes.replay import (
+    agrees,
+    differences,
+    kinds,
+    replay_faults,
+    run_replay,
+)
 from unrolled.recipes.results import results
 from unrolled.training.budget import at_most, enough
 
@@ -61,28 +69,44 @@ def test_a_budget_is_given_back_after_an_error():
 # ---- what a replay notices ----
 
 
-def faults_of(recipe, name):
-    record = results(name)
-    record["replay"]["units"] = record["replay"]["units"][:1]
+def first_unit(recipe):
+    """Return the recipe with only its first kind of unit to replay."""
     mine = SimpleNamespace(**vars(recipe))
     mine.REPLAYED = kinds(recipe)[:1]
-    return replay_faults(mine, record)
+    return mine
+
+
+@cache
+def made_here(recipe):
+    """Return a replay made on this machine: changes are noticed to the last bit."""
+    return {"replay": run_replay(first_unit(recipe))}
+
+
+def faults_of(recipe, *, elsewhere=False):
+    record = copy.deepcopy(made_here(recipe))
+    if elsewhere:
+        record["replay"]["fingerprint"]["cpu"] = "another"
+    return replay_faults(first_unit(recipe), record)
 
 
 def test_a_changed_gate_is_noticed(monkeypatch):
-    assert faults_of(remedies, "remedies") == []
+    assert faults_of(remedies) == []
     step = RNNCell.step
     monkeypatch.setattr(RNNCell, "step", lambda self, x, h: 0.999 * step(self, x, h))
-    assert any("gradient" in fault for fault in faults_of(remedies, "remedies"))
+    for elsewhere in (False, True):
+        faults = faults_of(remedies, elsewhere=elsewhere)
+        assert any("gradient" in fault for fault in faults)
 
 
 def test_a_sum_for_a_mean_is_noticed(monkeypatch):
+    assert faults_of(remedies) == []
     mean = F.cross_entropy
     monkeypatch.setattr(F, "cross_entropy", lambda o, y: mean(o, y, reduction="sum"))
-    assert any("gradient" in fault for fault in faults_of(remedies, "remedies"))
+    assert any("gradient" in fault for fault in faults_of(remedies))
 
 
 def test_another_optimizer_is_noticed(monkeypatch):
+    assert faults_of(remedies) == []
     step = torch.optim.AdamW.step
 
     def further(self, *args):
@@ -91,15 +115,15 @@ def test_another_optimizer_is_noticed(monkeypatch):
             self.param_groups[0]["params"][0].mul_(1 + 1e-4)
 
     monkeypatch.setattr(torch.optim.AdamW, "step", further)
-    assert any("weights" in fault for fault in faults_of(remedies, "remedies"))
+    assert any("weights" in fault for fault in faults_of(remedies))
 
 
 def test_a_measure_off_by_one_is_noticed_by_those_who_use_it(monkeypatch):
-    assert faults_of(horizons, "horizons") == []
+    assert faults_of(horizons) == []
     right = horizons.accuracy
     monkeypatch.setattr(horizons, "accuracy", lambda m, b: right(m, b) + 1 / 64)
-    assert any("accuracy" in fault for fault in faults_of(horizons, "horizons"))
-    assert faults_of(remedies, "remedies") == []
+    assert any("accuracy" in fault for fault in faults_of(horizons))
+    assert faults_of(remedies) == []
 
 
 def test_a_record_without_a_replay_says_so():

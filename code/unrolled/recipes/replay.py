@@ -30,7 +30,10 @@ from unrolled.training.budget import at_most
 
 UPDATES = 2
 #: How far numbers may be apart on a machine that rounds otherwise, as a part of them.
-ELSEWHERE = 1e-3
+ELSEWHERE = {
+    "updates": 1e-4,  # the length of gradient and weights
+    "outcome": 0.02,  # measures: where two answers are all but tied, one may turn
+}
 
 
 def as_json(value: Any) -> Any:
@@ -87,7 +90,13 @@ def replay_faults(recipe: Recipe, record: dict[str, Any]) -> list[str]:
         return ["no replay is on record"]
     new, old = run_replay(recipe), record["replay"]
     same = new["fingerprint"] == old["fingerprint"]
-    return list(differences(new["units"], old["units"], 0 if same else ELSEWHERE))
+    asked = [[unit["unit"] for unit in run["units"]] for run in (new, old)]
+    found = list(differences(*asked, 0, "/units"))
+    for i, (one, other) in enumerate(zip(new["units"], old["units"], strict=False)):
+        for part, tolerance in ELSEWHERE.items():
+            at, off = f"/{i}/{part}", 0 if same else tolerance
+            found += differences(one[part], other[part], off, at)
+    return found
 
 
 def replay(name: str) -> int:
@@ -121,7 +130,7 @@ def agrees(name: str, outcome: dict[str, Any], **unit: Any) -> bool:
             f"{', '.join(outcome)}"
         )
     mine = as_json({key: outcome[key] for key in shared})
-    return not any(differences(mine, shared, ELSEWHERE))
+    return not any(differences(mine, shared, ELSEWHERE["outcome"]))
 
 
 def differences(new: Any, old: Any, tolerance: float, at: str = "") -> Iterator[str]:

@@ -90,8 +90,8 @@ def replay_faults(recipe: Recipe, record: dict[str, Any]) -> list[str]:
         return ["no replay is on record"]
     new, old = run_replay(recipe), record["replay"]
     same = new["fingerprint"] == old["fingerprint"]
-    asked = [[unit["unit"] for unit in run["units"]] for run in (new, old)]
-    found = list(differences(*asked, 0, "/units"))
+    asked, were = ([unit["unit"] for unit in run["units"]] for run in (new, old))
+    found = list(differences(asked, were, 0, "/units"))
     for i, (one, other) in enumerate(zip(new["units"], old["units"], strict=False)):
         for part, tolerance in ELSEWHERE.items():
             at, off = f"/{i}/{part}", 0 if same else tolerance

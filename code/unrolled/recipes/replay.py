@@ -29,7 +29,7 @@ from unrolled.runtime import fingerprint, one_thread
 from unrolled.training.budget import at_most
 
 UPDATES = 2
-#: How far numbers may be apart on a machine that rounds otherwise, as a part of them.
+# How far numbers may be apart on a machine that rounds otherwise, as a part of them.
 ELSEWHERE = {
     "updates": 1e-4,  # the length of gradient and weights
     "outcome": 0.02,  # measures: where two answers are all but tied, one may turn

@@ -1,6 +1,7 @@
 """The engine: right answers pass, others get what they deserve, words leak nothing."""
 
 import dataclasses
+import resource
 import sys
 import time
 from contextlib import contextmanager
@@ -12,10 +13,12 @@ from hostile_answers import LINE, RIGHT
 from unrolled.grading.engine import loading, specimens
 from unrolled.grading.engine.answers import grade_answers
 from unrolled.grading.engine.loading import generator_of, patience
+from unrolled.grading.exercise import TRIALS
 from unrolled.grading.forbid import look
 from unrolled.grading.sandbox.breaches import choose_sandbox
 from unrolled.grading.sandbox.limits import Limits
 from unrolled.grading.sandbox.process import WorkerLost
+from unrolled.grading.sandbox.walls import address_space, at_most
 
 QUICK = Limits(cpu=1.0, idle=1.0, wall=60.0)
 
@@ -132,6 +135,49 @@ def test_an_answer_cannot_make_our_test_run_for_ever(sandbox, monkeypatch):
     assert statuses(graded)["test_long"] == "timeout"
     assert statuses(graded)["test_random"] == "passed"
     assert statuses(graded)["test_after"] == "passed"
+
+
+BROADCAST = {
+    "by torch": "y = S.double(x)\nassert (y - torch.ones(1, 300, 300)).abs().max() < 9",
+    "by numpy": "y = S.double(x).numpy()\nassert (y - np.ones((300, 300))).max() < 9",
+    "by Python": "y = S.double(x)\nassert y.expand(6000, 300, 99).tolist()",
+}
+
+
+@pytest.mark.parametrize("how", BROADCAST)
+def test_a_shape_that_is_broadcast_cannot_fill_our_memory(sandbox, how, monkeypatch):
+    monkeypatch.setattr(loading, "MEMORY", 256 << 20)
+    body = f"import numpy as np\nx = torch.ones(6000)\n{BROADCAST[how]}"
+    large = _test("test_large", "q1", 5, "large", body, visible=False)
+    small = _test("test_small", "q1", 5, "small", RANDOM, visible=False)
+    code = "def double(x):\n    x = 2 * x\n"
+    code += "    return x if x.dim() != 1 or len(x) < 9 else x.reshape(6000, 1, 1)\n"
+    limits, most = resource.getrlimit(resource.RLIMIT_AS), _largest()
+    graded = grade(sandbox, {"q1": code}, "q1", extra=[large, small])
+    assert statuses(graded)["test_large"] == "error"
+    assert statuses(graded)["test_small"] == "passed"
+    assert _largest() - most < 2 * loading.MEMORY  # some was mapped, and unused
+    assert resource.getrlimit(resource.RLIMIT_AS) == limits
+    assert grade(sandbox, {"q1": code}, "q1", extra=[large, small]) == graded
+
+
+def _largest() -> int:
+    """Return how many bytes this process has had at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def test_a_lower_limit_of_memory_stays():
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    low = address_space() + (256 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (low, hard))
+    try:
+        with at_most(1 << 40):
+            assert resource.getrlimit(resource.RLIMIT_AS) == (low, hard)
+        with pytest.raises(MemoryError), at_most(64 << 20):
+            bytearray(128 << 20)
+        bytearray(128 << 20)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @pytest.mark.parametrize(
@@ -364,6 +410,30 @@ def test_nothing_says_which_implementation_is_tried(sandbox, body):
     assert len({o.note.partition(":")[0] for o in wrong}) == 1
 
 
+@pytest.mark.parametrize(
+    ("luck", "said"),
+    [
+        ("assert rng.random() < 0.6", "rejects right implementations as well"),
+        ("if rng.random() < 0.6: return", "does not notice: the bug whole"),
+    ],
+    ids=["rejects right code now and then", "finds a bug now and then"],
+)
+def test_luck_earns_nothing(sandbox, luck, said):
+    head = "def test_halve(S, rng):\n"
+    assert head in SOLUTIONS["q4"]
+    code = SOLUTIONS["q4"].replace(head, f"{head}    {luck}\n")
+    graded = grade(sandbox, {"q4": code}, "q4")
+    assert graded.earned == 0
+    assert said in {o.note for o in graded.outcomes}
+
+
+def test_all_trials_of_an_implementation_share_one_clock(sandbox):
+    busy = "def test_halve(S, rng):\n    from time import process_time as now\n"
+    busy += f"    end = now() + {2 * sandbox.limits.cpu / TRIALS}\n"
+    graded = grade(sandbox, {"q4": f"{busy}    while now() < end: pass\n"}, "q4")
+    assert statuses(graded)["by_two"] == "timeout"
+
+
 def test_a_stand_that_a_test_has_filled_is_no_fault_of_the_machine(
     sandbox, monkeypatch
 ):
@@ -379,7 +449,7 @@ def test_a_stand_that_a_test_has_filled_is_no_fault_of_the_machine(
     monkeypatch.setattr(specimens._Stand, "_put", full)
     graded = grade(sandbox, {"q4": SOLUTIONS["q4"]}, "q4")
     assert graded.complete
-    assert len(tried) == 2 * len(graded.outcomes)
+    assert len(tried) == (TRIALS + 1) * len(graded.outcomes)
 
 
 def test_a_stop_that_python_drops_comes_again():

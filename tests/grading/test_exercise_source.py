@@ -240,13 +240,13 @@ BAD = {  # what is replaced, by what, a part of the line that is named, the word
         ":fails: [test_any_length_including_one]",
         ":fails: [test_any_length]",
         "```{code-cell} ipython3\n:tags: [mutant]",
-        "unknown test 'test_any_length': q1 hides test_any_length_including_one",
+        "'test_any_length' is not hidden: q1 hides test_any_length_including_one",
     ),
     "mutant fails a visible test": (
         ":fails: [test_any_length_including_one]",
         ":fails: [test_three_by_three]",
         "```{code-cell} ipython3\n:tags: [mutant]",
-        "unknown test 'test_three_by_three': q1 hides",
+        "'test_three_by_three' is not hidden: q1 hides",
     ),
     "mutant fails no list": (
         ":fails: [test_any_length_including_one]",
@@ -475,7 +475,7 @@ SPECIMENS = {
     "mutant names a good one": (
         ":fails: [squared, size_only]",
         ":fails: [by_adding]",
-        "unknown test 'by_adding': q3 hides squared, size_only",
+        "'by_adding' is not hidden: q3 hides squared, size_only",
     ),
 }
 

@@ -10,16 +10,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from unrolled.chapters.pages import main_pages
 from unrolled.grading.authoring.source import read_exercise
-from unrolled.grading.engine.loading import function_of, generator_of, seed_of
+from unrolled.grading.engine.loading import (
+    function_of,
+    generator_of,
+    seed_of,
+    trial_seeds,
+)
 from unrolled.grading.exercise import Exercise, Question, Specimen
 from unrolled.grading.forbid import look
+from unrolled.grading.notebooks.sheets import entry_of
 from unrolled.grading.notebooks.trials import Namespace
+from unrolled.grading.student import check_question
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = [
@@ -67,16 +75,19 @@ def unnoticed(
     """Return the planted bugs that a student's test does not tell from right code."""
     [function] = [names[name] for name in defined(question) if name in names]
 
-    def accepts(one: Specimen) -> bool:
-        S = Namespace(run(exercise, one.source))
-        try:
-            function(S, generator_of(exercise.name, secret, one.name))
-        except Exception:
-            return False
-        return True
+    def accepts(one: Specimen) -> Iterator[bool]:
+        """Yield the verdict of each trial: is the implementation accepted?"""
+        for seed in trial_seeds(exercise.name, secret, question.id):
+            try:
+                S = Namespace(run(exercise, one.source))
+                function(S, np.random.default_rng(seed))
+            except Exception:
+                yield False
+            else:
+                yield True
 
-    fair = all(accepts(one) for one in question.good)
-    return {one.name for one in question.planted if accepts(one) or not fair}
+    fair = all(all(accepts(one)) for one in question.good)
+    return {one.name for one in question.planted if any(accepts(one)) or not fair}
 
 
 def defined(question: Question) -> list[str]:
@@ -91,7 +102,7 @@ def every(question: Question) -> set[str]:
     return {test.name for test in tests}
 
 
-def zeros_for(value: Any, number: int = 0) -> Any:
+def zeros_for(value: Any, number: float = 0) -> Any:
     """Return zeros, or another number throughout, in the form of ``value``."""
     if isinstance(value, torch.Tensor):
         return torch.full_like(value, number)
@@ -135,7 +146,7 @@ def test_there_are_exercises():
 @whole
 def test_exercise_has_every_kind_of_question_and_words_for_a_fifth(exercise):
     questions = list(exercise.questions.values())
-    assert 5 <= len(questions) <= 6
+    assert 5 <= len(questions) <= 7
     assert {q.kind for q in questions} == {"function", "module", "test", "words"}
     words = sum(q.points for q in questions if q.kind == "words")
     assert 0.15 <= words / exercise.points <= 0.25
@@ -261,3 +272,141 @@ def test_stub_of_a_module_is_zero_throughout():
     stub = zero_stub(nn.Linear, weights=True)(2, 3)
     assert not any(value.any() for value in stub.state_dict().values())
     assert not zero_stub(nn.Linear, weights=False)(2, 3)(torch.ones(1, 2)).any()
+
+
+# ---- the pattern: exercises that were written, or written anew, by it ----
+
+#: Add the number of an exercise here when it follows exercises/README.md.
+PATTERN = ("04",)
+PATTERNED = [one for one in CODED if one.values[0].number in PATTERN]
+
+patterned = pytest.mark.parametrize(("exercise", "question"), PATTERNED)
+
+
+def passes_what_is_shown(exercise: Exercise, question: Question, code: str) -> bool:
+    """Return whether a student's own checks find nothing wrong with an answer."""
+    names = run(exercise, code)
+    for test in question.visible:
+        exec(compile(test.source, f"<{test.name}>", "exec"), names)
+    entry = entry_of(question, full=False)
+    return check_question(exercise.name, question.id, entry, names).passed
+
+
+def lost(exercise: Exercise, question: Question, code: str, secret: str) -> float:
+    """Return the share of a question's points that an answer does not earn."""
+    names = failed(exercise, question, run(exercise, code), secret)
+    points = sum(one.points for one in question.judges if one.name in names)
+    return points / question.points
+
+
+@patterned
+def test_about_a_third_of_the_points_can_be_checked(exercise, question):
+    assert 0.3 <= question.shown_points / question.points <= 0.4
+
+
+@patterned
+def test_who_passes_all_checks_loses_two_thirds_at_most(exercise, question):
+    surprised = 0
+    for mutant in question.mutants:
+        if passes_what_is_shown(exercise, question, mutant.source):
+            surprised += 1
+            for secret in SECRETS:
+                share = lost(exercise, question, mutant.source, secret)
+                assert 0 < share <= 2 / 3, f"the mutant in line {mutant.line}: {share}"
+    assert surprised, "no mutant shows that hidden tests find what checks do not"
+
+
+@patterned
+def test_a_fault_that_no_check_shows_costs_one_test(exercise, question):
+    if question.kind == "test":
+        return  # there a weak test may overlook several bugs for one reason
+    for mutant in question.mutants:
+        if passes_what_is_shown(exercise, question, mutant.source):
+            assert len(mutant.fails) == 1, f"the mutant in line {mutant.line}"
+
+
+@patterned
+def test_right_answers_pass_all_checks(exercise, question):
+    for code in (question.solution, *question.alternatives):
+        assert passes_what_is_shown(exercise, question, code)
+
+
+def wrapped(answer: Any, around: Any) -> Any:
+    """Return an answer whose calls, or those of whose modules, go through another."""
+    if not isinstance(answer, type):
+        return lambda *args: around(answer, *args)
+
+    class Wrapped(answer):  # type: ignore[misc]
+        def forward(self, *args: Any) -> Any:
+            return around(super().forward, *args)
+
+    return Wrapped
+
+
+@patterned
+def test_checks_use_different_sizes_above_one(exercise, question):
+    """So that neither broadcasting nor a transposed axis can pass unseen."""
+    shapes: list[tuple[int, ...]] = []
+
+    def noting(answer: Any, *args: Any) -> Any:
+        shapes.extend(tuple(x.shape) for x in args if isinstance(x, torch.Tensor))
+        return answer(*args)
+
+    names = run(exercise, question.solution)
+    names |= {name: wrapped(names[name], noting) for name in defined(question)}
+    for test in question.visible:
+        function = function_of(exercise.preamble, test.source, test.name)
+        function(Namespace(names), generator_of(exercise.name, "", test.name))
+    assert all(size > 1 for shape in shapes for size in shape)
+    assert all(len(set(shape)) == len(shape) for shape in shapes if len(shape) > 2)
+
+
+def reshaped(value: Any, change: Any) -> Any:
+    """Return a result with its tensors changed, and nothing in place of numbers."""
+    if isinstance(value, tuple | list):
+        return type(value)(reshaped(item, change) for item in value)
+    return change(value) if isinstance(value, torch.Tensor) else None
+
+
+HOLLOW = {
+    "ones": lambda value: zeros_for(value, 1),
+    "large": lambda value: zeros_for(value, 1e4),
+    "large, below zero": lambda value: zeros_for(value, -1e4),
+    "not a number": lambda value: zeros_for(value, float("nan")),
+    "nothing": lambda value: None,
+    "empty": lambda value: reshaped(value, lambda x: x[:0]),
+    "one axis more": lambda value: reshaped(value, lambda x: x[..., None]),
+    "one batch more": lambda value: reshaped(value, lambda x: x[None]),
+}
+
+
+@pytest.mark.parametrize("kind", HOLLOW)
+@patterned
+def test_hollow_answers_earn_nothing(exercise, question, kind):
+    names = run(exercise, question.solution)
+    if question.kind == "test":
+        loud = {name: lambda S, rng: 1 / 0 for name in defined(question)}
+        assert failed(exercise, question, names | loud, SECRETS[0]) == every(question)
+        return
+    for name in defined(question):
+        names[name] = wrapped(
+            names[name], lambda answer, *args: HOLLOW[kind](answer(*args))
+        )
+    assert failed(exercise, question, names, SECRETS[0]) == every(question)
+
+
+@patterned
+def test_hidden_tests_say_what_may_be_wrong(exercise, question):
+    for one in question.judges:
+        if not one.visible and one.points:
+            assert one.note.startswith("it may be that"), one.name
+
+
+@pytest.mark.parametrize("number", PATTERN)
+def test_prompts_name_no_slides_and_are_short(number):
+    [exercise] = [one for one in EXERCISES if one.number == number]
+    for question in exercise.questions.values():
+        words = question.prompt.split()
+        assert len(words) <= 260, f"{question.id}: {len(words)} words"
+        assert not re.search(r"\b(decks?|slides?|lectures?)\b", question.prompt, re.I)
+        assert not re.search(r"\b\d{3}:\d+", question.prompt)

@@ -275,8 +275,8 @@ def classes_of(exercise):
     }
     for i in range(3):
         students[f"mutant{i}"] = {q.id: q.mutants[i].source for q in coded}
-    first, second = coded[:2]
-    cell = "cell = nn.RNNCell(x.shape[2], h_0.shape[1]).double()"
+    first, second = coded[0], next(q for q in coded if "nn.RNNBase" in q.forbid)
+    layer = "layer = nn.RNN(x.shape[2], h_0.shape[2])"
     students["odd"] = {
         # who warns, or has a helper of a test's name, loses nothing
         first.id: "import sys, warnings\n\n\ndef draw():\n    return 0\n\n\n"
@@ -285,7 +285,7 @@ def classes_of(exercise):
             "    warnings.warn('mine')\n    print('?', file=sys.stderr)\n"
             "    return draw() + torch.tanh(",
         ),
-        second.id: second.solution + f"\n\ndef unused(x, h_0):\n    {cell}\n",
+        second.id: second.solution + f"\n\ndef unused(x, h_0):\n    {layer}\n",
     }
     return students
 

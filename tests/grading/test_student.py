@@ -5,6 +5,7 @@ import json
 import os
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -12,7 +13,7 @@ import torch
 
 from unrolled.grading.authoring.source import read_exercise
 from unrolled.grading.notebooks import handing_in, ticks
-from unrolled.grading.notebooks.borrowed import borrowed
+from unrolled.grading.notebooks.borrowed import Elsewhere
 from unrolled.grading.notebooks.editions import solution_notebook, student_notebook
 from unrolled.grading.notebooks.handing_in import (
     find_notebook,
@@ -181,9 +182,10 @@ def test_what_was_only_tried_out_does_not_come_along():
     answer = "def f(x):\n    states = [tanh(v) for v in x]\n    return g(states)\n"
     tried = ["states = f(3)", "x = np.load('mine.npy')", "v = input()"]
     helper = "try:\n    import fast as g\nexcept ImportError:\n    g = tuple"
-    taken = borrowed(answer, [*tried, "from math import *", helper], "import torch")
-    assert taken == f"from math import *\n{helper}\n"
-    assert borrowed("def f(x): return x", [*tried, "from a import *"], "") == ""
+    there = Elsewhere([*tried, "from math import *", helper], "import torch")
+    assert there.borrowed(answer) == f"from math import *\n{helper}\n"
+    there = Elsewhere([*tried, "from a import *"], "")
+    assert there.borrowed("def f(x): return x") == ""
 
 
 def test_an_import_added_to_the_given_cell_comes_along(book):
@@ -323,8 +325,8 @@ def test_a_right_answer_is_ticked():
     ]
     assert report.passed
     assert str(report) == (
-        "q1: 1 of 1 point that you can check here. The other 5 points: by tests that "
-        "you do not see.\n  ✓ ramp: passed, 1 of 1 point.\n"
+        "q1: 1 of 1 point that you can check here: the first examples work. The other "
+        "5 points: by tests that you do not see.\n  ✓ ramp: passed, 1 of 1 point.\n"
         "  ✓ one: passed."
     )
 
@@ -623,6 +625,40 @@ def test_colab_sends_its_notebook(book, tmp_path, monkeypatch):
     told = submit_notebook(find_notebook("90-all-kinds"))
     assert "made from the notebook in this tab" in told
     assert "Still empty: q2" in told
+
+
+def ran_in(kernel, *sources):
+    """Let the kernel remember that it ran these; the first entry is IPython's own."""
+    history = SimpleNamespace(input_hist_raw=["", *sources])
+    kernel["get_ipython"] = lambda: SimpleNamespace(history_manager=history)
+
+
+def test_submit_of_unsaved_work_says_save_first(kernel, book, tmp_path, capsys):
+    mark = "# q1: your answer goes into this cell\n"
+    save(answer(book, "q1", mark + WRONG), tmp_path)
+    ran_in(kernel, mark + WRONG, "check('q1')", mark + SUM, "submit()")
+    kernel["submit"]()
+    told = capsys.readouterr().out
+    assert told.startswith(
+        "Save first: q1 is not in 90-all-kinds.ipynb as it was saved"
+    )
+    assert os.listdir(tmp_path) == ["90-all-kinds.ipynb"]
+    save(answer(book, "q1", mark + SUM), tmp_path)
+    kernel["submit"]()
+    assert "Written: " in capsys.readouterr().out
+
+
+def test_submit_takes_what_was_never_run_and_what_was_tried_before(
+    kernel, book, tmp_path, capsys
+):
+    mark = "# q1: your answer goes into this cell\n"
+    save(answer(book, "q1", mark + SUM), tmp_path)
+    ran_in(kernel, mark + WRONG, mark + SUM + "\n", "submit()")
+    kernel["submit"]()
+    assert "Written: " in capsys.readouterr().out
+    ran_in(kernel, "submit()")
+    kernel["submit"]()
+    assert "Written: " in capsys.readouterr().out
 
 
 def test_submit_of_nothing_says_so(kernel, capsys):

@@ -515,6 +515,16 @@ HOSTILE: dict[str, tuple[str, int, tuple[str, ...] | None]] = {
         ("error", "error"),
     ),
     "replies bytes": ("def double(x): return bytes(9)\n", 0, ("error", "error")),
+    "replies a shape that would be broadcast": (
+        "def double(x): return (2 * x).flatten()[0].expand(6000, 1, 1).clone()\n",
+        0,
+        ("failed", "failed"),
+    ),
+    "replies many numbers": (
+        "def double(x): return (2 * x).flatten()[0].expand(1 << 18, 1, 1).clone()\n",
+        0,
+        ("failed", "failed"),
+    ),
     "replies a long text": (
         "def double(x): return 'x' * (1 << 25)\n",
         0,
@@ -560,6 +570,46 @@ HOSTILE: dict[str, tuple[str, int, tuple[str, ...] | None]] = {
         4,  # odd, and right
         ("passed", "passed"),
     ),
+}
+
+
+def _nested(head: str, n: int, leaf: str = "x = 1") -> str:
+    return "".join(f"{' ' * i}{head.format(i)}\n" for i in range(n)) + " " * n + leaf
+
+
+def _tried(n: int) -> str:
+    closes = "".join(f"{' ' * i}finally: pass\n" for i in reversed(range(n)))
+    return _nested("try:", n) + "\n" + closes
+
+
+# cells that are never run: each is to be read in time in proportion to its length
+CELLS: dict[str, str] = {
+    "nested ifs": _nested("if x:", 40),
+    "nested withs": _nested("with x:", 18),
+    "nested tries": _tried(18),
+    "nested loops": "if x:\n" + _nested(" for i in x:", 18, " x = 1"),
+    "nested functions": _nested("def f{}():", 90),
+    "nested classes": _nested("class C{}:", 90),
+    "nested choices": "if a:\n x = 1\n" + "elif a:\n x = 1\n" * 1_000,
+    "blanks": " " * 30_000,
+    "blanks and a word": " " * 30_000 + "x(",
+    "a name and blanks": "x" + " " * 30_000,
+    "dots": "a." * 15_000 + "!",
+    "statements on a line": ";".join(f"a{i} = 1" for i in range(4_000)),
+    "texts from line to line": '; b = """\n"""'.join(["a = 1"] * 3_000),
+    "uses on a line": f"print({', '.join(f'a{i}' for i in range(4_000))})",
+    "a chain": "\n".join(f"def f{i}(): return f{i + 1}()" for i in range(1_200)),
+    "decorators": "@a\n" * 12_000 + "def f(): pass",
+    "parentheses": "x = " + "(" * 20_000 + ")" * 20_000,
+    "open brackets": "x = " + "f({[" * 60,
+    "broken brackets": "x = " + "[" * 90 + "for",
+    "signs": "x = " + "-" * 40_000 + "1",
+    "lambdas": "x = " + "lambda:" * 5_000 + "1",
+    "a huge number": "x = " + "9" * 40_000,
+    "a huge line": "x = '" + "a" * 49_000 + "'",
+    "marks": "# q1: your answer goes into this cell\n" * 1_000,
+    "backslashes": "x = \\\n" * 8_000,
+    "quotes": "x = '''" + "'" * 40_000,
 }
 
 # a few of each sort, for tiers that are not this machine's best

@@ -9,11 +9,12 @@ A question of kind ``test`` asks for a test: its answer defines one function
 cells tagged ``good`` are right implementations, cells tagged ``planted`` hold one bug
 each. For each specimen the given code and the specimen run in a fresh namespace ``S``
 and the student's function is called with it; returning accepts the specimen, raising
-any exception rejects it. A planted specimen has points (its option ``points``, else 1),
-and the points of the question are their sum. They are earned for each planted specimen
-that is rejected, and only if *every* good one is accepted: a test that rejects all
-things is worth nothing. Where a mutant (a poor test) names what it ``fails``, it names
-planted specimens.
+any exception rejects it. That is done several times, with another seed each time; what
+counts is a verdict that is right every time. A planted specimen has points (its option
+``points``, else 1), and the points of the question are their sum. They are earned for
+each planted specimen that is rejected, and only if *every* good one is accepted: a test
+that rejects all things is worth nothing. Where a mutant (a poor test) names what it
+``fails``, it names planted specimens.
 """
 
 import re
@@ -23,6 +24,8 @@ from typing import Literal
 
 Kind = Literal["function", "module", "test", "words"]
 
+#: How many seeds a student's test is tried with, on each specimen.
+TRIALS = 8
 #: What stands in a scaffold where the answer belongs.
 YOUR_TURN = 'raise NotImplementedError("your turn")'
 #: What the docstring of a test says, its blanks made single.

@@ -14,8 +14,8 @@ from typing import Any
 from unrolled.grading.exercise import Exercise, Question
 from unrolled.grading.notebooks.handing_in import Found, find_notebook, submit_notebook
 from unrolled.grading.notebooks.progress import Progress
-from unrolled.grading.notebooks.sheets import entry_of, exercise_of
-from unrolled.grading.notebooks.submissions import answers_of
+from unrolled.grading.notebooks.sheets import code_mark, entry_of, exercise_of
+from unrolled.grading.notebooks.submissions import answers_of, cells_of
 from unrolled.grading.notebooks.ticks import Line, Report, show
 from unrolled.grading.notebooks.trials import (
     Namespace,
@@ -80,11 +80,40 @@ def open_exercise(
     def submit(notebook: str | Path | None = None) -> None:
         """Write the file to hand in; save the notebook first."""
         try:
-            print(submit_notebook(find_notebook(name, notebook, namespace)))
+            found = find_notebook(name, notebook, namespace)
+            ran = [] if notebook or "get_ipython" not in namespace else _ran(namespace)
+            if unsaved := unsaved_answers(found, list(questions), ran):
+                print(
+                    f"Save first: {', '.join(unsaved)} is not in {found.source} as you "
+                    "last ran it. Nothing was written. Save the notebook (Ctrl+S, on a "
+                    "Mac Cmd+S), or run the cell as it is now, and submit() again."
+                )
+                return
+            print(submit_notebook(found))
         except (ValueError, OSError) as error:
             print(error)
 
     return check, submit
+
+
+def unsaved_answers(found: Found, ids: list[str], ran: list[str]) -> list[str]:
+    """Return the questions whose answer was last run otherwise than it is in the file.
+
+    ``ran`` is the source of all the cells that the kernel has run. Words are never run:
+    whether these are saved cannot be seen from here.
+    """
+    saved = {source.strip() for _, source in cells_of(found.notebook)}
+    unsaved = []
+    for id in ids:
+        last = [source for source in ran if source.startswith(code_mark(id))][-1:]
+        if last and last[0].strip() not in saved:
+            unsaved.append(id)
+    return unsaved
+
+
+def _ran(namespace: Mapping[str, Any]) -> list[str]:
+    """Return what this kernel has run, cell by cell, as it was typed."""
+    return list(namespace["get_ipython"]().history_manager.input_hist_raw)
 
 
 def check_notebook(found: Found, ids: list[str] | None = None) -> list[Report]:

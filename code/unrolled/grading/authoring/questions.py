@@ -130,7 +130,7 @@ def _mutant(
         fail(piece.start, f"a mutant says which it fails: ':fails: [{there}]'")
     for name in fails:
         if name not in may_fail:
-            fail(piece.start, f"unknown test {name!r}: {id} hides {there or 'none'}")
+            fail(piece.start, f"{name!r} is not hidden: {id} hides {there or 'none'}")
     if len(set(fails)) < len(fails):
         fail(piece.start, f"fails: {fails} names a test twice")
     source = _same_names(piece, names, fail)

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from unrolled.grading.apart import GaveUpError, apart
 from unrolled.grading.course.names import cleaned
 from unrolled.grading.notebooks.submissions import LARGEST
 
 _DEPTH = 6  # folders in folders
+_PATH = 1_000  # characters of a path in an archive
 _MEMBERS = 2_000  # files in a student's archive
 _CLASS_MEMBERS = 100_000
 _ARCHIVE = 200_000_000  # bytes of a student's archive, and of all that is read of it
@@ -113,10 +115,29 @@ def _of_file(path: Path, parts: tuple[str, ...]) -> Iterator[Item]:
 
 
 def _of_bytes(data: bytes, parts: tuple[str, ...]) -> Iterator[Item]:
-    if parts[-1].casefold().endswith(".zip"):
-        yield from _of_zip(io.BytesIO(data), parts, nested=True)
-    else:
+    if not parts[-1].casefold().endswith(".zip"):
         yield Item(parts=parts, data=data)
+        return
+    try:  # the list of what it holds may be most of it, and fill our memory
+        n = apart(lambda: _count(data))
+    except GaveUpError as error:
+        yield Item(parts=parts, trouble=f"cannot be read: {error}")
+        return
+    if n is None:
+        yield Item(parts=parts, trouble="is no zip that can be read")
+    elif n > _MEMBERS:
+        why = f"holds {n:,} files, and at most {_MEMBERS:,} are read"
+        yield Item(parts=parts, trouble=why)
+    else:
+        yield from _of_zip(io.BytesIO(data), parts, nested=True)
+
+
+def _count(data: bytes) -> int | None:
+    """Return how many files an archive lists, None if it is none."""
+    try:
+        return len(zipfile.ZipFile(io.BytesIO(data)).infolist())
+    except _BROKEN:
+        return None
 
 
 def _of_zip(
@@ -130,9 +151,9 @@ def _of_zip(
             yield Item(parts=parts, trouble="is no zip that can be read")
             return
         members = [one for one in archive.infolist() if not one.is_dir()]
-        most = _MEMBERS if nested else _CLASS_MEMBERS
-        if len(members) > most:
-            why = f"holds {len(members):,} files, and at most {most:,} are read"
+        if len(members) > _CLASS_MEMBERS:
+            most = f"{_CLASS_MEMBERS:,}"
+            why = f"holds {len(members):,} files, and at most {most} are read"
             yield Item(parts=parts, trouble=why)
             return
         size = sum(one.file_size for one in members if _is_notebook(one.filename))
@@ -140,9 +161,15 @@ def _of_zip(
             yield Item(parts=parts, trouble=f"unpacks to {_large(size, _ARCHIVE)}")
             return
         for member in sorted(members, key=lambda one: one.filename):
-            inner = member.filename.replace("\\", "/").split("/")
-            here = (*parts, *(part for part in inner if part not in ("", ".", "..")))
-            if len(here) > len(parts) and not any(map(_ignored, here[len(parts) :])):
+            path = member.filename[:_PATH].replace("\\", "/")
+            inner = [part for part in path.split("/") if part not in ("", ".", "..")]
+            here = (*parts, *inner)
+            if not inner or any(map(_ignored, inner)):
+                continue
+            if (length := len(member.filename)) > _PATH:  # slow to clean, and no path
+                why = f"has a path of {length:,} characters; at most {_PATH} are read"
+                yield Item(parts=here, trouble=why)
+            else:
                 yield from _of_member(archive, member, here, nested=nested)
 
 

@@ -12,7 +12,9 @@ archive must not say whose work it is.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from unrolled.grading.apart import GaveUpError, apart
 from unrolled.grading.course.archives import Item, items
 from unrolled.grading.course.names import cleaned, student_of, system_name
 from unrolled.grading.course.records import Rejected, Seal, order_of
@@ -76,8 +78,8 @@ def read_pile(top: Path, exercise: Exercise) -> Pile:
                 by_student.setdefault(one.student, []).append(one)
             except NotebookError as error:
                 why = f"{error}"
-            except Exception as error:  # one file, whatever is in it, stops nobody
-                why = f"cannot be read: {type(error).__name__}"
+            except GaveUpError as error:  # one file, whatever is in it, stops nobody
+                why = f"cannot be read: {error}"
         if why:
             whose = _whose(item, exercise)
             rejected.append(Rejected(file=item.file, why=why, student=whose))
@@ -129,26 +131,35 @@ def _read(item: Item, exercise: Exercise) -> Submission:
         raise NotebookError(
             "does not say whose it is: call it NAME.ipynb, or put it into a folder NAME"
         )
-    notebook = notebook_of(item.data, "it")
+    found = apart(lambda: _found(item.data, exercise))
+    if "why" in found:
+        raise NotebookError(found["why"])
+    return Submission(student=student, file=item.file, **found)
+
+
+def _found(data: bytes, exercise: Exercise) -> dict[str, Any]:
+    """Return what a notebook says, as plain JSON, or why it is none of ours."""
+    try:
+        notebook = notebook_of(data, "it")
+    except NotebookError as error:
+        return {"why": f"{error}"}
     name = exercise_name(notebook)
     if name is not None and name != exercise.name:
-        raise NotebookError(f"is of {cleaned(name)[:80]!r}, not of {exercise.name!r}")
+        return {"why": f"is of {cleaned(name[:80])[:80]!r}, not of {exercise.name!r}"}
     answers = answers_of(notebook, exercise)
     if name is None and not any(answers.values()):
-        raise NotebookError(
-            f"does not say of which exercise it is, and answers nothing of "
+        return {
+            "why": "does not say of which exercise it is, and answers nothing of "
             f"{exercise.name!r}"
-        )
+        }
     other = edition_of(notebook) not in (None, exercise.digest)
-    return Submission(
-        student=student,
-        file=item.file,
-        digest=digest_of(answers),
-        seal=seal_of(notebook, answers, other=other),
-        submitted=sealed_at(notebook),
-        answers=answers,
-        other_edition=other,
-    )
+    return {
+        "digest": digest_of(answers),
+        "seal": seal_of(notebook, answers, other=other),
+        "submitted": sealed_at(notebook),
+        "answers": answers,
+        "other_edition": other,
+    }
 
 
 def _without_notebook(

@@ -121,6 +121,8 @@ def _run(
         link.close()  # it may still be in the middle of something
         return of_error(test, lost)
     except Exception as error:
+        if isinstance(error, MemoryError):
+            link.close()  # it may have been ours, in the middle of a reply
         return of_error(test, error)
     if link.lost:  # whatever the test made of it
         return of_error(test, WorkerLost(link.lost))

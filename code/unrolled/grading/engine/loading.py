@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from unrolled.grading.engine.outcomes import WORDS, Outcome, kind_of, of_test
-from unrolled.grading.exercise import Exercise, Question, Test
+from unrolled.grading.exercise import TRIALS, Exercise, Question, Test
 from unrolled.grading.forbid import PACKAGE, ForbiddenName
+from unrolled.grading.sandbox import walls
 from unrolled.grading.sandbox.house import Sandbox, SandboxError
 from unrolled.grading.sandbox.link import Link
 from unrolled.grading.sandbox.process import WorkerLost
 
 WORKER_SEED = 0  # known to answers, so never that of a test
 PATIENCE = 6  # how many times its worker's CPU seconds we ourselves may take
+MEMORY = 1 << 30  # bytes that a test may take here; one reply has a sixteenth at most
 _AGAIN = 0.1  # seconds until we are stopped once more
 _LARGEST = 200_000  # characters of one answer; a long one has 5,000
 
@@ -120,6 +122,11 @@ def seed_of(exercise: str, secret: str, name: str) -> int:
     return int.from_bytes(digest[:8], "big")
 
 
+def trial_seeds(exercise: str, secret: str, question: str) -> list[int]:
+    """Return the seeds of a student's test, the same for every implementation."""
+    return [seed_of(exercise, secret, f"trial {n} {question}") for n in range(TRIALS)]
+
+
 def generator_of(exercise: str, secret: str, name: str) -> np.random.Generator:
     """Return the generator that a test is given."""
     return np.random.default_rng(seed_of(exercise, secret, name))
@@ -137,10 +144,11 @@ def function_of(preamble: str, source: str, name: str) -> Callable[..., Any]:
 
 @contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Stop us if an answer's values make us compute for too long.
+    """Stop us if an answer's values make us compute for too long, or fill our memory.
 
     The clock counts CPU seconds of this process, and only its main thread can be
-    interrupted: elsewhere there is no such guard.
+    interrupted: elsewhere there is no such guard. Memory is address space beyond what
+    we have; who asks for more, as by a shape that is broadcast, gets an exception.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer"):
@@ -154,7 +162,8 @@ def patience(seconds: float) -> Iterator[None]:
     # again and again: Python drops what is raised while it clears objects away
     signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN)
     try:
-        yield
+        with walls.at_most(MEMORY):
+            yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)

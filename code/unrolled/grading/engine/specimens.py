@@ -4,7 +4,8 @@ The student's function runs in one worker and the implementation in another; the
 passes questions on. A test sees what an implementation gives out, and nothing that
 lies behind it; since its own worker is new each time, it cannot count or compare what
 it has seen. The order is the course's secret too, and the generator is the same for
-all: else its numbers would say which one is being tried.
+all: else its numbers would say which one is being tried. Each is tried with several
+seeds, since a test may be right by luck.
 """
 
 import ast
@@ -19,6 +20,7 @@ from unrolled.grading.engine.loading import (
     ready,
     seed_of,
     spawned,
+    trial_seeds,
 )
 from unrolled.grading.engine.outcomes import WORDS, Outcome, Status, kind_of, of_test
 from unrolled.grading.exercise import Exercise, Question, Specimen
@@ -35,7 +37,8 @@ def grade_test_question(
 ) -> list[Outcome]:
     """Return an outcome for each implementation, right ones first.
 
-    A planted bug that is rejected earns its points if every right one is accepted.
+    A planted bug that is rejected with every seed earns its points, if every right one
+    is accepted with every seed.
     """
     every = (*question.good, *question.planted)
     order = sorted(every, key=lambda one: seed_of(exercise.name, secret, one.name))
@@ -139,11 +142,13 @@ def _verdict(
     tester: Link | None = None
     try:
         tester = ready(sandbox, exercise, question, code)
-        tester.other = stand.put(one)
-        tester.begin(WORKER_SEED)
-        seed = seed_of(exercise.name, secret, f"trial {question.id}")
+        tester.begin(WORKER_SEED)  # one clock for all trials
         with patience(PATIENCE * tester.limits.cpu):
-            tester.ask({"op": "trial"}, (_function_name(question), seed))
+            for seed in trial_seeds(exercise.name, secret, question.id):
+                tester.other = stand.put(one)
+                kind = _rejection(tester, _function_name(question), seed)
+                if bool(kind) != (one in question.planted):
+                    break  # wrong once is wrong
     except Unloadable as unloadable:
         return unloadable.status, unloadable.note
     except SandboxError as error:
@@ -152,12 +157,21 @@ def _verdict(
         return lost.status, WORDS[lost.status]
     except ForbiddenName:
         return "forbidden", forbidden(question).note
-    except Exception as error:
-        return "rejected", kind_of(error)
     finally:
         if tester is not None:
             tester.close()
-    return _ACCEPTED, ""
+    return ("rejected", kind) if kind else (_ACCEPTED, "")
+
+
+def _rejection(tester: Link, name: str, seed: int) -> str:
+    """Return the kind of error by which a student's test rejects, "" if it accepts."""
+    try:
+        tester.ask({"op": "trial"}, (name, seed))
+    except ForbiddenName:
+        raise
+    except Exception as error:
+        return kind_of(error)
+    return ""
 
 
 def _function_name(question: Question) -> str:

@@ -9,9 +9,11 @@ shows as a failed autograder: nobody gets a zero for it.
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from unrolled.grading.apart import GaveUpError, apart
 from unrolled.grading.authoring.source import read_exercise
 from unrolled.grading.course.secrets import private_tests, with_private
 from unrolled.grading.engine.answers import grade_answers
@@ -47,11 +49,10 @@ def main(root: Path, tiers: str = "ABC") -> None:
         exercise = with_private(exercise, private_tests(private, exercise))
     secret = (home / "secret").read_text(encoding="utf-8")
     try:
-        notebook = _submitted(root / "submission", exercise)
+        answers = _submitted(root / "submission", exercise)
     except NotebookError as error:
         told: dict[str, Any] = {"score": 0, "output": _printable(str(error))}
     else:
-        answers = answers_of(notebook, exercise)
         with choose_sandbox(hidden=(home,), tiers=tiers) as sandbox:
             graded = grade_answers(exercise, answers, secret=secret, sandbox=sandbox)
         if not graded.complete:
@@ -69,8 +70,10 @@ def _close(*paths: Path) -> None:
             one.chmod(0o700 if one.is_dir() else 0o600)
 
 
-def _submitted(folder: Path, exercise: Exercise) -> dict[str, Any]:
-    """Return the one notebook of this exercise; of several, the one from ``submit``.
+def _submitted(folder: Path, exercise: Exercise) -> dict[str, str]:
+    """Return the answers in the one notebook of this exercise.
+
+    Of several, the one from ``submit`` counts.
 
     Raises:
         NotebookError: There is none, or several; says so in a student's words.
@@ -81,18 +84,19 @@ def _submitted(folder: Path, exercise: Exercise) -> dict[str, Any]:
     files = [path for path in sorted(folder.rglob("*")) if path.suffix == ".ipynb"]
     for path in files:
         try:
-            notebook = read_notebook(path)
-        except (NotebookError, OSError):
-            wrong.append(f"{path.name} cannot be read as a notebook")
+            one = apart(partial(_found, path, exercise))
+        except GaveUpError as error:
+            wrong.append(f"{path.name} cannot be read: {error}")
             continue
-        if (name := exercise_name(notebook)) in (exercise.name, None):
-            found.append(notebook)
+        if "why" in one:
+            wrong.append(f"{path.name} {one['why']}")
         else:
-            wrong.append(f"{path.name} is of another exercise, {name}")
-    sealed = [notebook for notebook in found if submission_of(notebook) is not None]
+            found.append(one)
+    sealed = [one for one in found if one["sealed"]]
     for chosen in (sealed, found):
         if len(chosen) == 1:
-            return chosen[0]
+            answers: dict[str, str] = chosen[0]["answers"]
+            return answers
         if chosen:
             raise NotebookError(
                 f"{len(chosen)} notebooks of exercise {number} were handed in, and "
@@ -100,6 +104,18 @@ def _submitted(folder: Path, exercise: Exercise) -> dict[str, Any]:
             )
     said = "; ".join(wrong) or "no notebook was handed in"
     raise NotebookError(f"Nothing to grade: {said}. Please {how}.")
+
+
+def _found(path: Path, exercise: Exercise) -> dict[str, Any]:
+    """Return what a notebook answers, as plain JSON, or why it is none of ours."""
+    try:
+        notebook = read_notebook(path)
+    except (NotebookError, OSError):
+        return {"why": "cannot be read as a notebook"}
+    if (name := exercise_name(notebook)) not in (exercise.name, None):
+        return {"why": f"is of another exercise, {name}"}
+    sealed = submission_of(notebook) is not None
+    return {"sealed": sealed, "answers": answers_of(notebook, exercise)}
 
 
 def results_of(

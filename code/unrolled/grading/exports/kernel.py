@@ -21,8 +21,8 @@ from unrolled.grading.notebooks.borrowed import parsed
 from unrolled.grading.notebooks.sheets import code_mark
 from unrolled.grading.notebooks.trials import Namespace, forbidden_names
 
-#: An implementation: its name, points, what is wrong with it, its code, its seed.
-Implementation = tuple[str, int, str, str, int]
+#: An implementation: its name, points, what is wrong with it, its code, its seeds.
+Implementation = tuple[str, int, str, str, list[int]]
 
 
 def open_judge(
@@ -54,16 +54,14 @@ def open_judge(
         if not callable(test):
             raise AssertionError(f"{entry['name']} is not defined")
         earned, fair = 0, True
-        for name, points, note, source, seed in implementations:
-            names: dict[str, Any] = {"__name__": "implementation"}
-            exec(compile(given, "<given>", "exec"), names)  # the course's own code
-            exec(compile(source, f"<{name}>", "exec"), names)
+        for name, points, note, source, seeds in implementations:
+            code = f"{given}\n{source}"  # the course's own
             torch.manual_seed(WORKER_SEED)
             with _quiet():
-                rejected = _rejects(test, names, seed)
+                rejected = [_rejects(test, name, code, seed) for seed in seeds]
             if points == 0:
-                fair = fair and not rejected
-            elif rejected:
+                fair = fair and not any(rejected)
+            elif all(rejected):
                 earned += points
             else:
                 print(f"does not notice: {note}")
@@ -117,7 +115,9 @@ def _run(
         raise AssertionError(f"{note} ({kind_of(error)}: {error})") from None
 
 
-def _rejects(test: Callable[..., Any], names: Mapping[str, Any], seed: int) -> bool:
+def _rejects(test: Callable[..., Any], name: str, code: str, seed: int) -> bool:
+    names: dict[str, Any] = {"__name__": "implementation"}
+    exec(compile(code, f"<{name}>", "exec"), names)
     try:
         test(Namespace(names), np.random.default_rng(seed))
     except Exception:

@@ -16,7 +16,7 @@ from typing import Any
 
 import nbformat
 
-from unrolled.grading.engine.loading import seed_of
+from unrolled.grading.engine.loading import seed_of, trial_seeds
 from unrolled.grading.exercise import YOUR_TURN, Exercise, Question, Specimen, Test
 from unrolled.grading.files import write_whole
 from unrolled.grading.notebooks.editions import student_notebook
@@ -177,9 +177,9 @@ def _judge_test(exercise: Exercise, question: Question, secret: str) -> Any:
 
 
 def _line(exercise: Exercise, one: Specimen, secret: str) -> str:
-    seed = seed_of(exercise.name, secret, f"trial {one.question}")
+    seeds = trial_seeds(exercise.name, secret, one.question)
     said = f'"{one.name}", {one.points}, {one.note!r}'
-    return f"    ({said}, {_text(one.source)}, {seed}),\n"
+    return f"    ({said}, {_text(one.source)}, {seeds}),\n"
 
 
 def _hidden(code: str) -> str:

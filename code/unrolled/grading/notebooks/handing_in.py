@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import unrolled
+from unrolled.grading.exercise import Exercise
 from unrolled.grading.files import write_whole
 from unrolled.grading.notebooks.sheets import KEY, NotebookError, exercise_of
 from unrolled.grading.notebooks.submissions import (
@@ -105,18 +106,15 @@ def submit_notebook(found: Found) -> str:
     """
     exercise = exercise_of(found.notebook)
     answers = answers_of(found.notebook, exercise)
-    sealed = copy.deepcopy(found.notebook)
-    for cell in sealed["cells"]:
-        if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            cell.update(outputs=[], execution_count=None)
-    sealed["metadata"][KEY]["submission"] = {
-        "exercise": exercise.name,
-        "digest": digest_of(answers),
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "version": unrolled.__version__,
-    }
     path = _free(found.folder, exercise.name)
-    write_whole(path, json.dumps(sealed, indent=1, ensure_ascii=False) + "\n")
+    try:
+        text = _sealed(found.notebook, exercise, answers)
+    except RecursionError:
+        raise NotebookError(
+            "this notebook is nested too deeply to be copied: clear its outputs, save "
+            "it and try again"
+        ) from None
+    write_whole(path, text)
     words = [
         f"Written: {path}",
         f"It is made from {found.source}. Hand in this one file.",
@@ -129,6 +127,23 @@ def submit_notebook(found: Found) -> str:
             f"{id} is answered in {n} cells; where they differ, the last counts."
         )
     return "\n".join(words)
+
+
+def _sealed(
+    notebook: Mapping[str, Any], exercise: Exercise, answers: Mapping[str, str]
+) -> str:
+    """Return the text of a notebook without outputs, and with its seal."""
+    sealed = copy.deepcopy(dict(notebook))
+    for cell in sealed["cells"]:
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            cell.update(outputs=[], execution_count=None)
+    sealed["metadata"][KEY]["submission"] = {
+        "exercise": exercise.name,
+        "digest": digest_of(answers),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "version": unrolled.__version__,
+    }
+    return json.dumps(sealed, indent=1, ensure_ascii=False) + "\n"
 
 
 def _free(folder: Path, name: str) -> Path:

@@ -12,11 +12,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from unrolled.grading.exercise import Exercise, Question
-from unrolled.grading.notebooks.borrowed import borrowed, parsed, without_calls
+from unrolled.grading.notebooks.borrowed import Elsewhere, parsed, without_calls
 from unrolled.grading.notebooks.sheets import (
     KEY,
     WORDS_HERE,
@@ -70,6 +71,7 @@ def answers_of(notebook: Mapping[str, Any], exercise: Exercise) -> dict[str, str
     would run them, so the last definition counts.
     """
     own, others = _by_question(notebook, exercise)
+    elsewhere = Elsewhere(others, exercise.preamble)
     answers = {}
     for id, question in exercise.questions.items():
         sources = [text for text in own[id] if not _untouched(text, question)]
@@ -78,7 +80,7 @@ def answers_of(notebook: Mapping[str, Any], exercise: Exercise) -> dict[str, str
             continue
         code = _joined(list(dict.fromkeys(sources)))
         if code:
-            code = borrowed(code, others, exercise.preamble) + without_calls(code)
+            code = elsewhere.borrowed(code) + without_calls(code)
         answers[id] = code
     return answers
 
@@ -121,7 +123,8 @@ def _entry(holder: Any) -> Mapping[str, Any]:
     return entry if isinstance(entry, Mapping) else {}
 
 
-def _cells(notebook: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+def cells_of(notebook: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield the cells of a notebook, sane or not, each with its text."""
     cells = notebook.get("cells")
     for cell in cells if isinstance(cells, list) else []:
         source = cell.get("source") if isinstance(cell, Mapping) else None
@@ -140,14 +143,14 @@ def _by_question(
     """Return the sources of each question's cells, and of all other code cells."""
     own: dict[str, list[str]] = {id: [] for id in exercise.questions}
     others = []
+    marks = {id: (code_mark(id), words_mark(id)) for id in own}
     room = ROOM
     used = dict.fromkeys(own, 0)
-    for cell, source in _cells(notebook):
+    for cell, source in cells_of(notebook):
         entry = _entry(cell)
         id = entry.get("question") if entry.get("role") == "answer" else None
         if not isinstance(id, str) or id not in own:
-            marks = (m for m in own if source.startswith((code_mark(m), words_mark(m))))
-            id = next(marks, None)
+            id = next((m for m in own if source.startswith(marks[m])), None)
         if id is not None:
             used[id] += len(source)
             if used[id] <= ROOM or not own[id]:
@@ -171,7 +174,13 @@ def _untouched(source: str, question: Question) -> bool:
     tree = parsed(source)
     if tree is None:
         return not source.strip()
-    return not tree.body or ast.dump(tree) == ast.dump(ast.parse(question.scaffold))
+    return not tree.body or ast.dump(tree) == _scaffold(question.scaffold)
+
+
+@lru_cache(maxsize=128)
+def _scaffold(code: str) -> str:
+    """Return a scaffold in the form in which answers are compared with it."""
+    return ast.dump(ast.parse(code))
 
 
 def _joined(sources: list[str]) -> str:

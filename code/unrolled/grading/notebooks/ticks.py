@@ -60,7 +60,8 @@ class Report:
         said = f"{self.earned} of {points(self.shown)} that you can check here"
         if self.points > self.shown:
             rest = points(self.points - self.shown)
-            return f"{said}. The other {rest}: by tests that you do not see."
+            done = ": the first examples work" if self.passed else ""
+            return f"{said}{done}. The other {rest}: by tests that you do not see."
         return f"{said}."
 
     def __str__(self) -> str:
@@ -73,17 +74,22 @@ class Report:
         return "\n".join([f"{self.id}: {self.summary()}", *rows])
 
     def _repr_html_(self) -> str:
-        """Return a table that needs neither colour nor a theme to be understood."""
+        """Return a table that needs neither colour nor a theme to be understood.
+
+        Each cell says where its words begin: JupyterLab would set them to the right.
+        """
+        left = 'style="text-align:left;vertical-align:top"'
         rows = "".join(
-            f'<tr><td><span aria-hidden="true">{_SIGNS[line.status]}</span> '
+            f'<tr><td {left}><span aria-hidden="true">{_SIGNS[line.status]}</span> '
             f"{_WORDS[line.status]}</td>"
-            f'<th scope="row">{escape(_words(line.name))}</th>'
-            f"<td>{f'{line.earned} of {line.points}' if line.points else 'none'}</td>"
-            f"<td>{escape(line.note)}</td></tr>"
+            f'<th scope="row" {left}>{escape(_words(line.name))}</th>'
+            f"<td {left}>"
+            f"{f'{line.earned} of {line.points}' if line.points else 'none'}</td>"
+            f"<td {left}>{escape(line.note)}</td></tr>"
             for line in self.lines
         )
         heads = ("Outcome", "Check", "Points", "What to look at")
-        head = "".join(f'<th scope="col">{text}</th>' for text in heads)
+        head = "".join(f'<th scope="col" {left}>{text}</th>' for text in heads)
         said = f"<strong>{self.id}</strong>: {escape(self.summary())}"
         if not rows:
             return f"<p>{said}</p>"

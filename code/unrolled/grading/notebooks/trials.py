@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import unrolled
-from unrolled.grading.exercise import NOTE
+from unrolled.grading.exercise import NOTE, TRIALS
 from unrolled.grading.forbid import PACKAGE, look
 from unrolled.grading.notebooks.ticks import Line, Status
 
@@ -99,7 +99,8 @@ def try_specimens(
 ) -> list[Line]:
     """Try a student's test on implementations, right ones and others.
 
-    As in the grading, a bug that is found counts only if no right one is rejected.
+    As in the grading, each is tried with several seeds, and a bug that is found counts
+    only if no right one is rejected.
     """
     lines = []
     fair = True
@@ -111,15 +112,18 @@ def try_specimens(
             line = Line(name=what, points=worth, earned=0, status="todo", note=told)
             lines.append(line)
             continue
-        names = dict(namespace)
-        exec(compile(source, f"<{name}>", "exec"), names)  # the course's own code
-        try:
-            test(Namespace(names), _generator(exercise, name))
-        except _STOPS as error:
-            status, told = _told(error, "")
-            rejects = status != "todo"
-        else:
-            status, told, rejects = "failed", "", False
+        for n in range(TRIALS):
+            names = dict(namespace)
+            exec(compile(source, f"<{name}>", "exec"), names)  # the course's own code
+            try:
+                test(Namespace(names), _generator(exercise, f"{n} {name}"))
+            except _STOPS as error:
+                status, told = _told(error, "")
+                rejects = status != "todo"
+            else:
+                status, told, rejects = "failed", "", False
+            if rejects != bool(worth):
+                break  # wrong once is wrong
         if status != "todo":
             right = rejects if worth else not rejects
             fair = fair and (right or bool(worth))

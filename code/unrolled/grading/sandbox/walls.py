@@ -12,6 +12,8 @@ import resource
 import shutil
 import struct
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from unrolled.grading.sandbox.limits import Limits
@@ -123,16 +125,22 @@ def drop_capabilities() -> None:
 def limit(limits: Limits, *, used: int) -> None:
     """Set the limits of this process; ``used`` is its address space at present."""
     cpu = int(40 * limits.cpu) + 60  # the grader's own clock decides long before
-    wanted = {
-        "CPU": cpu,
-        "FSIZE": limits.disk,
-        "NOFILE": limits.files,
-        "NPROC": limits.threads,
-        "CORE": 0,
-        "MEMLOCK": 0,
-        "MSGQUEUE": 0,
-        "AS": used + limits.memory,
-    }
+    set_limits(
+        {
+            "CPU": cpu,
+            "FSIZE": limits.disk,
+            "NOFILE": limits.files,
+            "NPROC": limits.threads,
+            "CORE": 0,
+            "MEMLOCK": 0,
+            "MSGQUEUE": 0,
+            "AS": used + limits.memory,
+        }
+    )
+
+
+def set_limits(wanted: dict[str, int]) -> None:
+    """Set limits of this process by their names, for good."""
     for name, most in wanted.items():
         which = getattr(resource, f"RLIMIT_{name}", None)
         if which is None or (sys.platform == "darwin" and name in ("AS", "NPROC")):
@@ -140,6 +148,24 @@ def limit(limits: Limits, *, used: int) -> None:
         hard = resource.getrlimit(which)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(which, (most, most))
+
+
+@contextmanager
+def at_most(memory: int) -> Iterator[None]:
+    """Let this process take so many bytes more than it has, for a while.
+
+    A process that is started meanwhile has the limit too. macOS knows none.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = address_space()
+    most = [one for one in (soft, hard) if one != resource.RLIM_INFINITY]
+    if used:
+        resource.setrlimit(resource.RLIMIT_AS, (min([used + memory, *most]), hard))
+    try:
+        yield
+    finally:
+        if used:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def die_first() -> None:

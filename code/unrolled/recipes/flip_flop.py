@@ -2,9 +2,11 @@
 
 Each seed trains a fresh :class:`~unrolled.models.tagger.Tagger` with a two-dimensional
 state. Every 25 updates the weights are frozen, the input is silenced, and the resting
-points of the state are counted: a memory of two bits needs four.
+points of the state are counted: a memory of two bits needs four. In the 25 updates
+before four are first seen they are counted after every one.
 """
 
+import copy
 import json
 import shutil
 from pathlib import Path
@@ -30,6 +32,7 @@ TRAIN = TrainConfig(steps=1000, lr=0.01, optimizer=AdamW(fused=False))
 EVERY = 25
 WEIGHTS = ("W_x", "W_h", "b", "V", "c")
 UNITS: list[dict[str, Any]] = [{"seed": seed} for seed in range(20)]
+VERSION = 2
 
 
 def loss_fn(model: Tagger, batch: Batch) -> Tensor:
@@ -57,6 +60,24 @@ def train(seed: int) -> tuple[Tagger, list[dict[str, Any]]]:
     return model, life
 
 
+def before_four(seed: int) -> list[int]:
+    """Train once more; count the resting points after each update of the stretch.
+
+    It ends with the first snapshot that has four, and has ``EVERY`` updates.
+    """
+    seed_all(seed)
+    model = Tagger(MODEL)
+    batches = stream_batches(flip_flop, 32, 30, n_wires=2, generator=generator(seed))
+    stretch: list[RNNCell] = []
+    for update, _ in training_steps(model, loss_fn, batches, TRAIN):
+        stretch.append(copy.deepcopy(_cell(model)))
+        if update % EVERY == 0:
+            if _resting_points(stretch[-1]) == 4:
+                break
+            stretch.clear()
+    return [_resting_points(cell) for cell in stretch]
+
+
 def far_test() -> Batch:
     """Return sequences of 5,000 steps with an order in 500: silences of thousands."""
     return flip_flop(20, 5000, n_wires=2, p_order=0.002, generator=generator(10_001))
@@ -69,6 +90,7 @@ def run_unit(unit: dict[str, Any], folder: Path) -> dict[str, Any]:
     keep = ("update", "accuracy", "attractors", "restless")
     return {
         "life": [{key: moment[key] for key in keep} for moment in life],
+        "before four": before_four(unit["seed"]),
         "far accuracy": accuracy(model, far_test()),
     }
 
@@ -82,7 +104,11 @@ def summarise(units: list[dict[str, Any]]) -> dict[str, Any]:
         "begin with one": sum(course[0] == 1 for course in courses),
         "pass through two": sum(2 in course for course in courses),
         "end with four": sum(course[-1] == 4 for course in courses),
-        "seen with three": sum(3 in course for course in courses),
+        "pass through three": sum(
+            3 in course + unit["before four"]
+            for unit, course in zip(units, courses, strict=True)
+        ),
+        "three in a snapshot": sum(3 in course for course in courses),
         "fell back to one": sum(
             1 in course[course.index(2) :] for course in courses if 2 in course
         ),
@@ -117,6 +143,11 @@ def _weights(model: Tagger) -> dict[str, Tensor]:
 
 def _cell(model: Tagger) -> RNNCell:
     return cast(RNNCell, model.rnn.cells[0])
+
+
+def _resting_points(cell: RNNCell) -> int:
+    silence = torch.zeros(1, cell.d_in)
+    return len(portrait(cell, silence, n_grid=21).basins.points)
 
 
 def _snapshot(model: Tagger, test: Batch, *, update: int) -> dict[str, Any]:

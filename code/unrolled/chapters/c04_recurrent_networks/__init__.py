@@ -1,0 +1,1 @@
+"""The room of chapter 4, recurrent networks: what its pages alone need."""

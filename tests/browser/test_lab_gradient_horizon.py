@@ -23,6 +23,7 @@ from unrolled.layers.initialise import (
 )
 from unrolled.widgets import live
 from unrolled.widgets.gradient_horizon import (
+    GAMMA,
     PRESETS,
     horizon_numbers,
     three,
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.browser
 NAME = "gradient-horizon"
 RHO = "\N{GREEK SMALL LETTER RHO}"
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
+GAMMA_LETTER = "\N{GREEK SMALL LETTER GAMMA}"
 SLIDERS = {
     "radius": "spectral radius",
     "stretch": "largest singular value",
@@ -150,7 +152,12 @@ def at_cursor(page: Page) -> list[str]:
 
 def expected_at(state: dict, lag: int) -> list[str]:
     norm = by_package(state)[lag].item()
-    return [three(v) for v in (norm, state["radius"] ** lag, state["stretch"] ** lag)]
+    return [three(v) for v in (norm, state["radius"] ** lag, bound(state) ** lag)]
+
+
+def bound(state: dict) -> float:
+    """Return the most by which one step can lengthen a gradient."""
+    return state["stretch"] * (0.25 if state["activation"] == "sigmoid" else 1)
 
 
 def heights(page: Page, line: str) -> torch.Tensor:
@@ -234,11 +241,20 @@ def test_the_landmarks_are_those_of_the_norms(page):
         else:
             assert (norms[below:] < 1e-3).all()
             assert norms[below - 1] >= 1e-3
-        for key, base in (("byRadius", "radius"), ("byStretch", "stretch")):
-            powers = [state[base] ** k for k in range(T + 1)]
+        for key, base in (("byRadius", state["radius"]), ("byStretch", bound(state))):
+            powers = [base**k for k in range(T + 1)]
             assert run[key] == pytest.approx(powers, rel=1e-12)
-        # The bound holds for every activation, for no slope is above 1.
         assert all(n <= p * (1 + 1e-9) for n, p in zip(norms, powers, strict=True))
+
+
+def test_the_bound_has_the_steepest_slope_there_is(page):
+    steps = torch.linspace(-8, 8, 4001, dtype=torch.float64)
+    for activation, (phi, slope) in ACTIVATIONS.items():
+        steepest = slope(phi(steps)).max().item()
+        assert GAMMA.get(activation, 1) == pytest.approx(steepest)
+        page.get_by_role("combobox", name="Activation").select_option(activation)
+        shown = page.locator('[data-show="gamma"]').text_content()
+        assert {"1": 1, "¼": 0.25}[shown] == GAMMA.get(activation, 1)
 
 
 def test_the_rate_is_what_long_sequences_come_to(page):
@@ -264,6 +280,8 @@ def test_the_headline(page):
     """Peak 19.55 at lag 9, 7.9e-7 at lag 200: the chapter quotes these."""
     state = setting(*PRESETS[f"Grows, then vanishes ({RHO} = 0.9, {SIGMA}₁ = 5.2)"])
     norms = by_package(state)
+    assert read(page.locator(".lab-says")).startswith("Vanishes")  # no answer yet
+    slider(page, "stretch").fill("5.2")  # the chapter's first task
     assert norms.argmax() == 9
     assert norms.max().item() == pytest.approx(19.55, abs=0.005)
     assert norms[200].item() == pytest.approx(7.9e-7, abs=0.05e-7)
@@ -352,7 +370,7 @@ def test_presets_agree_with_the_package(page):
     found = page.evaluate("UnrolledLab.labs['gradient-horizon'].presets")
     keys = ("radius", "stretch", "T", "activation", "push")
     assert {p["text"]: tuple(p[key] for key in keys) for p in found} == PRESETS
-    words = ("Grows", "Vanishes", "Explodes", "Holds", "Vanishes", "Vanishes")
+    words = ("Vanishes", "Explodes", "Holds", "Grows", "Vanishes", "Vanishes")
     for (text, values), word in zip(PRESETS.items(), words, strict=True):
         choose(page, text)
         state = setting(*values)
@@ -364,7 +382,7 @@ def test_presets_agree_with_the_package(page):
         assert at_cursor(page) == expected_at(state, 9)
 
 
-def test_sliders_reach_as_far_as_in_python(page):
+def test_sliders_go_as_far_as_in_python(page):
     box = live(NAME)
     names = {RHO: "radius", f"{SIGMA}₁": "stretch", "T": "T", "u": "push"}
     found = {}
@@ -372,7 +390,7 @@ def test_sliders_reach_as_far_as_in_python(page):
         if control.description in names:
             numbers = (control.min, control.max, control.step)
             found[names[control.description]] = list(numbers)
-    assert page.evaluate("UnrolledLab.labs['gradient-horizon'].reach") == found
+    assert page.evaluate("UnrolledLab.labs['gradient-horizon'].ranges") == found
     for key, (low, high, step) in found.items():
         node = slider(page, key)
         actual = [float(node.get_attribute(name)) for name in ("min", "max", "step")]
@@ -414,6 +432,7 @@ def test_the_two_sliders_push_each_other_and_say_so(page):
 
 def test_keys_move_the_cursor(page):
     state = setting(0.9, 5.2, 200, "linear", 0)
+    use(page, state)
     cursor = slider(page, "lag")
     cursor.focus()
     for key, lag in {"ArrowRight": 10, "End": 200, "ArrowLeft": 199, "Home": 0}.items():
@@ -434,6 +453,7 @@ def test_keys_move_the_cursor(page):
 
 
 def test_the_cursor_stays_within_the_sequence(page):
+    slider(page, "stretch").fill("5.2")
     cursor = slider(page, "lag")
     cursor.fill("150")
     slider(page, "T").fill("40")
@@ -510,7 +530,10 @@ def test_lines_differ_by_dash_and_name(page):
     for text in PRESETS:
         choose(page, text)
         names = page.locator(".lab-name")
-        assert sorted(names.all_text_contents()) == [f"{RHO}k", f"{SIGMA}1k"]
+        assert sorted(names.all_text_contents()) == [
+            f"({GAMMA_LETTER}{SIGMA}1)k",
+            f"{RHO}k",
+        ]
         boxes = [name.bounding_box() for name in names.all()]
         apart = [
             abs(boxes[0][side] - boxes[1][side]) >= boxes[0][size] - 3
@@ -521,7 +544,8 @@ def test_lines_differ_by_dash_and_name(page):
 
 def test_what_leaves_the_axis_is_said(page):
     note = page.locator(".lab-legend + .lab-note")
-    stretch = f"{SIGMA}₁ᵏ"
+    stretch = f"({GAMMA_LETTER}{SIGMA}₁)ᵏ"
+    slider(page, "stretch").fill("5.2")
     assert (
         read(note)
         == f"The axis goes from 10⁻¹⁰ to 10³: {stretch} is above it from lag 5 on."
@@ -529,7 +553,7 @@ def test_what_leaves_the_axis_is_said(page):
     state = setting(1.0, 1.0, 200, "sigmoid", 0)
     use(page, state)
     first = int(torch.nonzero(by_package(state) < 1e-12)[0])
-    assert read(note).endswith(f"the curve is below it from lag {first} on.")
+    assert f"the curve is below it from lag {first} on" in read(note)
     assert read(note).startswith("The axis goes from 10⁻¹² to")
     use(page, setting(1.5, 6.0, 200, "linear", 0))
     assert "to 10¹²" in read(note)
@@ -597,7 +621,7 @@ def test_the_table_has_every_lag(page):
     ]
     assert rows == [[str(k), *expected_at(state, k)] for k in range(31)]
     heads = [read(head) for head in page.locator(".lab-table thead th").all()]
-    assert heads == ["lag k", "‖∂hT/∂ht‖", f"{RHO}ᵏ", f"{SIGMA}₁ᵏ"]
+    assert heads == ["lag k", "‖∂hT/∂ht‖", f"{RHO}ᵏ", f"({GAMMA_LETTER}{SIGMA}₁)ᵏ"]
     frame = page.locator(".lab-tall .lab-scroll").bounding_box()
     assert frame["height"] < 400  # long tables scroll in themselves
 

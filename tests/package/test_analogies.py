@@ -11,6 +11,7 @@ from unrolled.evaluation.analogies import (
     leaning,
     nearest,
     rank,
+    share_between,
     step_cosine,
 )
 from unrolled.runtime import generator
@@ -63,6 +64,17 @@ def test_steps_that_are_shifted_copies_have_cosine_one(unit):
     torch.testing.assert_close(
         step_cosine(shifted, one, two), torch.tensor([1.0, -1.0]).double()
     )
+
+
+def test_a_share_is_of_questions_between_different_pairs():
+    right = torch.tensor([[9.0, 1, 0], [0, 9, 1], [1, 0, 9]])  # 9: never asked
+    draws = torch.tensor([[0, 1, 2], [0, 0, 1], [2, 2, 0], [1, 1, 1]])
+    found = share_between(right, draws)
+    assert found.tolist() == [0.5, 0.5, 0.5, 0.0]
+    one_way = torch.tensor([[0.0, 1, 1], [0, 0, 0], [0, 0, 0]])
+    assert share_between(one_way, draws[:2]).tolist() == pytest.approx([2 / 6, 2 / 4])
+    with pytest.raises(ValueError, match="right"):
+        share_between(right[:2], draws)
 
 
 def test_a_word_leans_to_the_set_that_it_is_nearer_to(unit):

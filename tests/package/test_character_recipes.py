@@ -15,11 +15,12 @@ from unrolled.recipes import (
     _character_measures,
     character_rnn,
     exposure,
+    majority,
     tied_words,
 )
 from unrolled.recipes._reading_models import JUDGES, SideBySide, build
 from unrolled.recipes.runner import results
-from unrolled.runtime import book_folder, seed_all
+from unrolled.runtime import book_folder, generator, seed_all
 
 MODELS = book_folder() / "_static" / "models"
 
@@ -131,11 +132,56 @@ def test_side_by_side_has_weights_for_every_place():
 
 
 def test_exposure_summary_is_the_mean_of_the_curves():
-    units = [
-        {"p_own": 0.0, "life": [{"right": [1.0, 3.0], "own": [2.0, 6.0]}]},
-        {"p_own": 0.0, "life": [{"right": [3.0, 5.0], "own": [4.0, 4.0]}]},
+    lives = [
+        (1600, {"right": [1.0, 3.0], "own": [2.0, 6.0]}),
+        (1600, {"right": [3.0, 5.0], "own": [4.0, 4.0]}),
+        (6400, {"right": [0.0, 1.0], "own": [1.0, 1.0]}),
     ]
+    units = [{"p_own": 0.0, "updates": n, "life": [end]} for n, end in lives]
     assert exposure.summarise(units) == {
-        "right prefixes, 0 own": 3.0,
-        "own prefixes, 0 own": 4.0,
+        "right prefixes, 0 own, 1600 updates": 3.0,
+        "own prefixes, 0 own, 1600 updates": 4.0,
+        "right prefixes, 0 own, 6400 updates": 0.5,
+        "own prefixes, 0 own, 6400 updates": 1.0,
     }
+
+
+def test_a_longer_budget_begins_as_the_shorter_one():
+    units = results("exposure")["units"]
+    forced = {u["updates"]: u for u in units if u["p_own"] == 0 and u["seed"] == 0}
+    brief, longer = (forced[n]["life"] for n in (exposure.BUDGET, exposure.LONGER))
+    assert longer[: len(brief)] == brief
+    assert [moment["update"] for moment in longer] == list(exposure.UPDATES)
+
+
+def test_answers_are_kept_text_by_text():
+    for unit in results("reading_tasks")["units"]:
+        right = [int(digit) for digit in unit["right"]]
+        assert set(right) == {0, 1}
+        assert sum(right) / len(right) == pytest.approx(unit["accuracy"], abs=1e-6)
+
+
+def test_one_word_is_the_cue_and_many_vote():
+    x, y = majority.cue(200, 7, generator(0))
+    assert ((x < 2).sum(dim=1) == 1).all()
+    assert torch.equal(x[x < 2], y)
+    x, y = majority.vote(200, 7, generator(0))
+    ones, zeros = (x == 1).sum(dim=1), (x == 0).sum(dim=1)
+    assert (ones != zeros).all()
+    assert torch.equal((ones > zeros).long(), y)
+    assert len(x) < 200  # ties are left out
+
+
+def test_a_reader_of_a_cue_learns_it(monkeypatch):
+    monkeypatch.setattr(majority, "TESTED", (5,))
+    trained, raw = (majority.train("one cue", "mean", n, seed=0) for n in (150, 1))
+    found = [majority.right_by_length(model, "one cue")[0] for model in (trained, raw)]
+    assert found[0] > 0.9 > 0.7 > found[1]
+
+
+def test_the_summary_of_majorities_is_the_mean_over_seeds():
+    units = [
+        {"task": "majority", "pooling": "last", "updates": 3, "right": [right, 1.0]}
+        for right in (0.5, 0.75)
+    ]
+    assert majority.summarise(units) == {"majority, last, 3 updates": [0.625, 1.0]}

@@ -16,6 +16,7 @@ from unrolled.evaluation.intervals import (
     paired_t_interval,
     student_quantile,
     t_interval,
+    unpaired_t_interval,
 )
 from unrolled.runtime import generator
 
@@ -294,3 +295,36 @@ def test_few_pairs_must_pair_off_too():
 def test_a_quantile_needs_a_degree_of_freedom():
     with pytest.raises(ValueError, match=r"^n_free=0 must be at least 1$"):
         student_quantile(0, 0.95)
+
+
+def test_two_groups_of_one_size_and_spread_are_as_scipy_says():
+    one = torch.tensor([1.0, 2.0, 3.0, 4.0]).double()
+    two = one + 1.5  # 6 degrees of freedom, nothing to round
+    right = scipy.stats.ttest_ind(one, two, equal_var=False).confidence_interval(0.95)
+    found = unpaired_t_interval(one, two)
+    assert found.estimate == pytest.approx(-1.5)
+    assert (found.low, found.high) == pytest.approx((right.low, right.high))
+
+
+def test_degrees_of_freedom_are_rounded_down_and_so_it_is_a_little_wider():
+    draws = generator(0)
+    one, two = torch.randn(5, generator=draws), 3 * torch.randn(4, generator=draws)
+    test = scipy.stats.ttest_ind(one, two, equal_var=False)
+    right, found = (
+        test.confidence_interval(0.9),
+        unpaired_t_interval(one, two, level=0.9),
+    )
+    assert not float(test.df).is_integer()
+    ratio = student_quantile(math.floor(test.df), 0.9) / scipy.stats.t.ppf(
+        0.95, test.df
+    )
+    wide = (right.high - right.low) * ratio
+    assert ratio > 1
+    assert found.high - found.low == pytest.approx(wide, rel=1e-5)
+
+
+def test_groups_without_spread_have_an_interval_of_no_width():
+    found = unpaired_t_interval(torch.ones(3), torch.zeros(2))
+    assert (found.low, found.estimate, found.high) == (1, 1, 1)
+    with pytest.raises(ValueError, match="n_two"):
+        unpaired_t_interval(torch.ones(3), torch.ones(1))

@@ -15,8 +15,8 @@ from unrolled.data.made.recall import recall
 from unrolled.layers.initialise import spectral_radius
 from unrolled.layers.variants import ReLUCell
 from unrolled.models.tagger import Tagger
+from unrolled.recipes import descents, horizons, remedies, runner
 from unrolled.recipes import flip_flop as recipe
-from unrolled.recipes import horizons, remedies, runner
 from unrolled.recipes._sources import code_of, digest, imported_modules
 from unrolled.recipes.discovery import load_recipe, recipe_names
 from unrolled.recipes.freshness import rests_on
@@ -402,6 +402,11 @@ def test_missing_results_say_how_to_make_them(tmp_path):
         results("fake", tmp_path)
 
 
+def test_no_results_are_left_of_a_recipe_that_is_gone():
+    there = {path.stem for path in (book_folder() / "results").glob("*.json")}
+    assert there == set(recipe_names())
+
+
 @pytest.mark.parametrize("name", recipe_names())
 def test_every_recipe_has_its_parts_its_words_and_its_committed_results(name):
     module = load_recipe(name)
@@ -519,6 +524,51 @@ def test_the_summary_of_the_remedies_counts_each_cell():
     table = remedies.summarise(solved)["solved"]
     assert table["tanh"] == {"10": [0, 0, 5], "20": [0, 0, 5], "40": [0, 0, 5]}
     assert table["LSTM"] == {"10": [0, 0, 0], "20": [0, 0, 0], "40": [0, 0, 0]}
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),  # how far a weight has moved by a gradient of 3
+    [("plain", 0.3, 0.6), ("momentum", 0.3, 0.87), ("divided", 0.1, 0.2)],
+)
+def test_descents_move_as_they_are_called(name, first, second):
+    weight = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    optimizer = descents.DESCENTS[name][0](iter([weight]), 0.1)
+    for expected in (first, second):
+        weight.grad = torch.full_like(weight, 3.0)
+        optimizer.step()
+        assert weight.item() == pytest.approx(-expected, rel=1e-6)
+
+
+def test_both_halves_of_adamw_divide_and_average():
+    weight = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    optimizer = descents.DESCENTS["both"][0](iter([weight]), 0.1)
+    moved = []
+    for gradient in (3.0, -3.0):
+        before = weight.item()
+        weight.grad = torch.full_like(weight, gradient)
+        optimizer.step()
+        moved.append(weight.item() - before)
+    assert moved[0] == pytest.approx(-0.1, rel=1e-6)  # divided by its own size
+    assert -0.01 < moved[1] < 0.01  # the mean of the two gradients is near zero
+
+
+def test_gradients_of_one_length_are_and_plain_ones_are_not():
+    lengths = {
+        unit["unit"]["descent"]: [update["gradient"] for update in unit["updates"]]
+        for unit in runner.results("descents")["replay"]["units"]
+    }
+    assert lengths["one length"] == pytest.approx([1.0, 1.0], rel=1e-5)
+    assert max(lengths["plain"]) < 0.99
+
+
+def test_a_descent_that_solves_recall_says_when(monkeypatch):
+    monkeypatch.setattr(descents, "LAG", 1)
+    found = descents.updates_to_solve("both", 0.01, seed=0)
+    assert remedies.IN_A_ROW <= found <= 200
+    monkeypatch.setattr(descents, "UPDATES", found - 1)
+    assert descents.updates_to_solve("both", 0.01, seed=0) is None
+    units = [{"descent": "both", "updates": n} for n in (found, None)]
+    assert descents.summarise(units)["solved"]["both"] == 1
 
 
 def test_a_life_is_measured_before_and_through_training(monkeypatch):

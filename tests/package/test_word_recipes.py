@@ -10,9 +10,16 @@ import torch.nn.functional as F
 from unrolled.evaluation.perplexity import bits_per_token
 from unrolled.models.skipgram import SkipGram, SkipGramConfig
 from unrolled.models.window_lm import WindowLM, WindowLMConfig, log_probabilities
-from unrolled.recipes import company, frozen_or_tuned, window_words, word_tables
+from unrolled.recipes import (
+    company,
+    frozen_or_tuned,
+    window_choice,
+    window_words,
+    word_tables,
+)
 from unrolled.recipes.runner import results
 from unrolled.runtime import generator
+from unrolled.training.budget import at_most
 from unrolled.widgets.bpe_stepper import EXAMPLES, bpe_steps, spelt
 
 
@@ -26,7 +33,28 @@ def test_window_words_reads_its_vocabulary_from_the_training_text():
     texts = window_words.texts()
     assert len(window_words.tokenizer()) == window_words.N_TOKENS
     assert texts["train"].max() < window_words.N_TOKENS
-    assert len(texts["test"]) == window_words.N_TEST
+    assert len(texts["test"]) == len(texts["validation"]) == window_words.N_TEST
+    assert not torch.equal(texts["test"], texts["validation"])
+
+
+def test_the_validation_books_chose_the_settings_of_the_window_model():
+    kept = results("window_choice")
+    best = min(kept["units"], key=lambda unit: unit["bits"])
+    chosen = kept["summary"]["chosen"]
+    assert chosen == {name: best[name] for name in chosen}
+    assert chosen == {
+        "d_embed": window_words.D_EMBED,
+        "d_hidden": window_words.D_HIDDEN,
+        "epochs": window_words.EPOCHS,
+        "rate": window_words.RATE,
+    }
+
+
+def test_a_choice_is_made_by_the_fewest_bits():
+    settings = {"d_embed": 1, "d_hidden": 2, "epochs": 3}
+    units = [{**settings, "rate": r, "bits": b} for r, b in ((1, 5.0), (2, 4.0))]
+    summary = window_choice.summarise(units)
+    assert summary == {"chosen": {**settings, "rate": 2}, "bits": [4.0, 5.0]}
 
 
 def test_committed_counts_are_counted_again():
@@ -37,7 +65,7 @@ def test_committed_counts_are_counted_again():
 
 
 def test_kinds_are_known_words_and_a_perfect_table_tells_them():
-    rows = {str(word): row for word, row in company.tokenizer().ids.items()}
+    rows = company.rows()
     words = [(k, w) for k, text in company.KINDS.items() for w in text.split()]
     assert all(word in rows for _, word in words)
     table = torch.zeros(len(rows), len(company.KINDS))
@@ -52,6 +80,49 @@ def test_paragraphs_own_their_words():
     ids, owners = company.text()
     assert len(ids) == len(owners)
     assert (owners.diff() >= 0).all()
+    assert (ids > 0).all()
+
+
+def test_guessing_and_counting_get_the_same_pairs():
+    whole, again = (company.pairs("whole", generator(seed)) for seed in (0, 1))
+    assert torch.equal(whole, again)
+    few, same, other = (
+        company.pairs("subsampled", generator(seed)) for seed in (0, 0, 1)
+    )
+    assert torch.equal(few, same)
+    assert not torch.equal(few, other)
+    the = company.rows()["the"]
+    assert (few == the).double().mean() < (whole == the).double().mean() / 4
+    with pytest.raises(ValueError, match="which='half' must be one of whole, subs"):
+        company.pairs("half", generator(0))
+
+
+def test_rounds_go_on_from_one_another():
+    with at_most(3):
+        *_, model = company.rounds("subsampled", seed=0)
+        again = company.train("subsampled", seed=0, n_rounds=1)
+    assert torch.equal(model.centre, again.centre)
+    start = SkipGram(SkipGramConfig(n_tokens=len(company.tokenizer()), d_embed=50))
+    losses = [company.validation_loss(m, "subsampled") for m in (start, model)]
+    assert losses[0] == pytest.approx(6 * math.log(2), rel=1e-6)  # all scores zero
+    assert losses[1] < losses[0]
+
+
+def test_count_tables_are_counts_and_their_mutual_information():
+    met = company.meetings(
+        torch.tensor([[1, 2], [2, 1], [1, 3], [3, 1], [1, 2], [2, 1]])
+    )
+    assert met[1].tolist()[:4] == [0, 0, 2, 1]
+    assert met.sum() == 6
+    information = company.mutual_information(met)
+    assert information[1, 2] == pytest.approx(math.log((2 / 6) / (3 / 6 * 2 / 6)))
+    assert information[2, 3] == -torch.inf
+
+
+def test_analogies_are_laid_out_by_pair():
+    ranks = [(9, 1), (9, 2), (9, 3), (1, 1), (9, 1), (1, 5)]
+    first = company.came_first(ranks)
+    assert first.tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
 
 
 def test_kin_come_first_where_steps_are_equal():
@@ -119,29 +190,29 @@ def test_scores_that_are_mutual_information_correlate_with_it():
         model.neighbour.copy_(torch.eye(3))
         model.centre.copy_(information.clamp(min=-100) - math.log(5))
         model.centre[1, 2] = 50.0  # they met once
-    assert word_tables.correlation(model, met) == pytest.approx(1.0, abs=1e-5)
+    assert company.correlation(model, met) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_meetings_are_counted_both_ways_and_never_with_the_unknown():
-    met = word_tables.meetings()
+    met = company.meetings(company.pairs("whole", generator(0)))
     assert torch.equal(met, met.T)
     assert not met[0].any()
 
 
 def test_a_table_is_asked_among_words_that_all_know():
-    words = word_tables.shared()
+    words = company.shared()
     assert {"king", "she", "tribe"} <= set(words)
     assert not {"queen", "goat", "sware", "<unk>"} & set(words)
     kinds = [w for text in company.KINDS.values() for w in text.split()]
     names = ["<unk>", *dict.fromkeys((*words, *kinds))]
     noise = F.normalize(torch.randn(len(names), 50, generator=generator(0)), dim=1)
-    found = word_tables.ask(noise, {word: i for i, word in enumerate(names)})
-    assert found["analogies"] == 30  # of six pairs
-    assert found["first"] <= 2
+    found = company.ask(noise, {word: i for i, word in enumerate(names)})
+    assert len(found["shared kin"]) == 30  # of six pairs
+    assert company.came_first(found["shared kin"]).sum() <= 2
     by_row_0 = {word: i for i, word in enumerate(names) if word != "goat"}
     table = noise.clone()
     table[0] = noise[names.index("goat")]
-    assert word_tables.ask(table, by_row_0) == found
+    assert company.ask(table, by_row_0) == found
 
 
 def test_starts_differ_in_what_may_move():

@@ -2,7 +2,13 @@
 
 import pytest
 
-from unrolled.evaluation.writing import known_words, period, repeated_runs, words_of
+from unrolled.evaluation.writing import (
+    commonest_word,
+    known_words,
+    period,
+    repeated_runs,
+    words_of,
+)
 
 
 def test_words_are_runs_of_letters():
@@ -14,6 +20,12 @@ def test_known_words_leave_out_the_last_of_each_text():
     assert known_words(texts, {"the", "cat", "x"}) == 3 / 5
     with pytest.raises(ValueError, match="no words to look up"):
         known_words(["one", ""], {"one"})
+
+
+def test_the_commonest_word_is_counted_over_all_texts():
+    assert commonest_word(["The cat the", "a dog: the end"]) == ("the", 3 / 7)
+    with pytest.raises(ValueError, match="no words to count"):
+        commonest_word(["1 2", ""])
 
 
 def test_repeated_runs_have_come_before_in_the_same_text():

@@ -3,34 +3,35 @@
  *   h_t = φ(u + h_{t-1} W_h),   J_t = W_h diag(φ'(a_t)),   ∂h_T/∂h_t = J_{t+1} … J_T
  *
  * in the order of row vectors. W_h is 2 x 2 with spectral radius ρ and largest singular
- * value σ₁, and u is the same push into both units at every step.
+ * value σ₁, and u is the same push into both units at every step. γ is the most that a
+ * slope φ' can be, so that no gradient is above (γσ₁)ᵏ at lag k.
  */
 (function () {
   'use strict';
   const { matvec, tanh, sigmoid, fmt } = window.UnrolledLab.tools;
 
-  const ACTIVATIONS = { // φ, and its slope in terms of the state that it gives
-    linear: { phi: (a) => a, slope: () => 1 },
-    tanh: { phi: tanh, slope: (h) => 1 - h * h },
-    sigmoid: { phi: sigmoid, slope: (h) => h * (1 - h) },
-    relu: { phi: (a) => Math.max(0, a), slope: (h) => (h > 0 ? 1 : 0) },
+  const ACTIVATIONS = { // φ, its slope in terms of the state that it gives, the most of that
+    linear: { phi: (a) => a, slope: () => 1, gamma: 1 },
+    tanh: { phi: tanh, slope: (h) => 1 - h * h, gamma: 1 },
+    sigmoid: { phi: sigmoid, slope: (h) => h * (1 - h), gamma: 0.25 },
+    relu: { phi: (a) => Math.max(0, a), slope: (h) => (h > 0 ? 1 : 0), gamma: 1 },
   };
   const NAMES = { linear: 'linear', tanh: 'tanh', sigmoid: 'sigmoid', relu: 'ReLU' };
   const PRESETS = [
-    { id: 'hump', text: 'Grows, then vanishes (\u03c1 = 0.9, \u03c3\u2081 = 5.2)',
-      radius: 0.9, stretch: 5.2, T: 200, activation: 'linear', push: 0 },
     { id: 'vanish', text: 'Vanishes (\u03c1 = \u03c3\u2081 = 0.9)',
       radius: 0.9, stretch: 0.9, T: 200, activation: 'linear', push: 0 },
     { id: 'explode', text: 'Explodes (\u03c1 = \u03c3\u2081 = 1.1)',
       radius: 1.1, stretch: 1.1, T: 200, activation: 'linear', push: 0 },
     { id: 'hold', text: 'Holds, as an orthogonal matrix does (\u03c1 = \u03c3\u2081 = 1)',
       radius: 1, stretch: 1, T: 200, activation: 'linear', push: 0 },
+    { id: 'hump', text: 'Grows, then vanishes (\u03c1 = 0.9, \u03c3\u2081 = 5.2)',
+      radius: 0.9, stretch: 5.2, T: 200, activation: 'linear', push: 0 },
     { id: 'tanh', text: 'The one that explodes, with tanh and a push of 0.5',
       radius: 1.1, stretch: 1.1, T: 200, activation: 'tanh', push: 0.5 },
     { id: 'sigmoid', text: 'The one that holds, with a sigmoid (slope at most \u00bc)',
       radius: 1, stretch: 1, T: 200, activation: 'sigmoid', push: 0 },
   ];
-  const REACH = { radius: [0.5, 1.5, 0.01], stretch: [0.5, 6, 0.01], T: [5, 200, 5],
+  const RANGES = { radius: [0.5, 1.5, 0.01], stretch: [0.5, 6, 0.01], T: [5, 200, 5],
     push: [0, 2, 0.05] }; // lowest, highest and step of the sliders
   const FAR = 12; // the axis ends at ten to this power, and to minus this power
   const SMALL = 1e-3;
@@ -55,7 +56,7 @@
    * radius of J where the state rests, and slope the steepest slope there.
    */
   function compute({ radius, stretch, T, push, activation }) {
-    const { phi, slope } = ACTIVATIONS[activation];
+    const { phi, slope, gamma } = ACTIVATIONS[activation];
     const W_h = twoByTwo(radius, stretch);
     const step = (h) => matvec(h, W_h).map((a) => phi(push + a));
     let h = [0, 0];
@@ -85,7 +86,7 @@
     const line = (base) => logs.map((_, k) => base ** k);
     const at = (lag) => ({ lag, value: norms[lag] });
     const last = norms.reduce((found, v, k) => (v >= SMALL ? k : found), 0);
-    return { W_h, norms, logs, byRadius: line(radius), byStretch: line(stretch),
+    return { W_h, norms, logs, gamma, byRadius: line(radius), byStretch: line(gamma * stretch),
       peak: at(norms.indexOf(Math.max(...norms))), end: at(T),
       valley: at(norms.indexOf(Math.min(...norms))),
       below: last < T ? last + 1 : null, slope: steepest, rate: radius * steepest };
@@ -163,7 +164,7 @@
     { key: 'byRadius', paint: 'var(--lab-series-2)', dash: '9 7', wide: 2, name: '\u03c1\u1d4f',
       says: 'what the largest eigenvalue predicts' },
     { key: 'byStretch', paint: 'var(--lab-series-3)', dash: '3 5', wide: 2.4,
-      name: '\u03c3\u2081\u1d4f', says: 'the upper bound' },
+      name: '(\u03b3\u03c3\u2081)\u1d4f', says: 'the upper bound' },
   ];
   const FRAME = { left: 46, right: 12, top: 26, bottom: 40 };
 
@@ -191,7 +192,7 @@
     const activation = tools.select({ label: 'Activation', options: Object.entries(NAMES),
       value: state.activation, onChange: (v) => { state.activation = v; update(); } });
     const number = (key, label, digits, onInput) => {
-      const [min, max, step] = REACH[key];
+      const [min, max, step] = RANGES[key];
       return tools.slider({ label, min, max, step, value: state[key], digits,
         onInput: (v) => { state[key] = v; update(onInput && onInput(v)); } });
     };
@@ -228,9 +229,13 @@
         'stroke-dasharray': dash }));
     const values = LINES.map(({ key }) => el('dd', { 'data-show': key }));
     const reach = ['\u2016\u2202', sym('h', 'T'), '/\u2202', sym('h', 't'), '\u2016'];
+    const slopes = el('span', { 'data-show': 'gamma' });
+    const power = (...base) => [...base, el('sup', {}, el('i', {}, 'k'))];
+    const bound = () => power('(', sym('\u03b3'), sym('\u03c3', 1), ')');
     const titles = [[...reach, ', the gradient\u2019s reach'],
-      ...['\u03c1', '\u03c3'].map((letter, i) => [sym(letter, i ? 1 : undefined),
-        el('sup', {}, el('i', {}, 'k')), `, ${LINES[i + 1].says}`])];
+      [...power(sym('\u03c1')), `, ${LINES[1].says}`],
+      [...bound(), `, ${LINES[2].says}: `, sym('\u03b3'), '\u00a0= ', slopes,
+        ' is the steepest slope']];
     const legend = el('dl', { class: 'lab-legend' }, ...LINES.flatMap((line, i) =>
       [el('dt', {}, sample(line), el('span', {}, ...titles[i])), values[i]]));
     const says = el('p', { class: 'lab-says' });
@@ -256,7 +261,7 @@
       activation.set(state.activation);
       update();
     }
-    const matching = () => (PRESETS.find((p) => [...Object.keys(REACH), 'activation']
+    const matching = () => (PRESETS.find((p) => [...Object.keys(RANGES), 'activation']
       .every((key) => p[key] === state[key])) || { id: 'own' }).id;
 
     function point(event) {
@@ -290,14 +295,13 @@
     const atLag = () => {
       const [norm, low, high] = numbersAt(lag);
       return `At lag ${lag} the gradient\u2019s reach is ${norm}; \u03c1 to the power ${lag} is `
-        + `${low}, \u03c3\u2081 to the power ${lag} is ${high}.`;
+        + `${low}, the upper bound is ${high}.`;
     };
 
     function fillTable() {
       if (!data.root.open) return;
-      const power = (node) => [node, el('sup', {}, el('i', {}, 'k'))];
       data.update([['lag ', sym('k')], reach.map((part) => (part.cloneNode
-        ? part.cloneNode(true) : part)), power(sym('\u03c1')), power(sym('\u03c3', 1))],
+        ? part.cloneNode(true) : part)), power(sym('\u03c1')), bound()],
       run.norms.map((_, k) => [String(k), ...numbersAt(k).map((text) =>
         el('span', {}, ...html(text)))]));
     }
@@ -364,7 +368,8 @@
       plot.replaceChildren(...parts);
       plot.setAttribute('aria-label', `The gradient\u2019s reach by lag, on a logarithmic axis, with `
         + `two lines beside it. ${verdict(run)} \u03c1 to the power of the lag ends at ${
-          numbersAt(T)[1]}, \u03c3\u2081 to that power at ${numbersAt(T)[2]}.`);
+          numbersAt(T)[1]}, the upper bound at ${numbersAt(T)[2]}.`);
+      slopes.textContent = run.gamma === 1 ? '1' : '\u00bc';
       cursor.set(lag);
       cursor.input.setAttribute('aria-valuetext', `${lag}: ${numbersAt(lag)[0]}`);
       numbersAt(lag).forEach((text, i) => { values[i].replaceChildren(...html(text)); });
@@ -385,12 +390,12 @@
         raised(high)}: ${gone.join(', ')}.` : ''));
     }
 
-    /** ρᵏ and σ₁ᵏ written beside their lines, where no line and no other label is.
+    /** ρᵏ and (γσ₁)ᵏ written beside their lines, where no line and no other label is.
      *
      * If need be, a label may stand on the cursor; if there is no room at all, the legend
      * must do. */
     function labels(paths, cursorX, edge) {
-      const [w, h] = [26, 16];
+      const [w, h] = [44, 16];
       const taken = [];
       const dense = paths.map((path) => path.slice(1).flatMap(([x2, y2], k) => {
         const [x1, y1] = path[k];
@@ -402,7 +407,7 @@
         && by - h / 2 >= edge.top && by + h / 2 <= edge.bottom
         && dense.flat().every(([px, py]) => Math.abs(px - bx) > w / 2 || Math.abs(py - by) > h / 2)
         && taken.every(([tx, ty]) => Math.abs(tx - bx) > w || Math.abs(ty - by) > h);
-      const sides = [[0, -13], [18, -10], [18, 10], [-18, -10], [-18, 10], [0, 13], [32, 0]];
+      const sides = [[0, -13], [27, -10], [27, 10], [-27, -10], [-27, 10], [0, 13], [41, 0]];
       return [2, 1].flatMap((i) => {
         const line = dense[i];
         const spots = [0.8, 0.65, 0.5, 0.9, 0.35, 0.2, 0.97].flatMap((share) => {
@@ -468,7 +473,7 @@
     describe: 'A network with two units reads a sequence. How much does its last state still '
       + 'depend on the state k steps before?',
     presets: PRESETS,
-    reach: REACH,
+    ranges: RANGES,
     compute,
     verdict,
     mount,

@@ -8,7 +8,7 @@ with the corner of the parallelogram,
 all three of length one, as in the program of Mikolov and others (2013). Whether a, b
 and c themselves may be the answer is for the caller to say, and matters.
 
-Axes: V words, E embedding width; words are rows of the table.
+Axes: V words, E embedding width; words are rows of the table. B draws of N of P pairs.
 """
 
 from collections.abc import Sequence
@@ -86,6 +86,21 @@ def step_cosine(vectors: Tensor, one: Tensor, two: Tensor) -> Tensor:
     check_shape("two", two, "N C", N=len(one), C=2)
     steps = [vectors[pairs[:, 1]] - vectors[pairs[:, 0]] for pairs in (one, two)]
     return F.cosine_similarity(steps[0], steps[1], dim=1)
+
+
+def share_between(right: Tensor, pairs: Tensor) -> Tensor:
+    """Return the share of right answers among the pairs of each draw: (B, N) -> (B,).
+
+    ``right`` (P, P) says which questions were answered, by the pair that gives the step
+    and the pair asked about. The questions share their pairs, so it is pairs that must
+    be drawn: ``bootstrap(torch.arange(P), partial(share_between, right), ...)``. A pair
+    is not asked about itself, also where it was drawn twice.
+    """
+    check_shape("right", right, "P Q", Q=right.shape[0])
+    check_shape("pairs", pairs, "B N")
+    one, two = pairs[:, :, None], pairs[:, None, :]
+    asked = one != two
+    return (right[one, two] * asked).sum(dim=(1, 2)) / asked.sum(dim=(1, 2)).clamp(1)
 
 
 def leaning(unit: Tensor, words: Sequence[int], one: Tensor, two: Tensor) -> Tensor:

@@ -76,6 +76,32 @@ def paired_t_interval(one: Tensor, two: Tensor, *, level: float = 0.95) -> Inter
     return t_interval(one.double() - two.double(), level=level)
 
 
+def unpaired_t_interval(one: Tensor, two: Tensor, *, level: float = 0.95) -> Interval:
+    r"""Return Welch's interval of mean(one) - mean(two), of two groups: (N,) and (M,).
+
+    For runs that share nothing but the number of their seed, as those of two
+    architectures. The groups may have different spreads:
+
+    .. math:: n = \frac{(v_1 + v_2)^2}{v_1^2 / (N - 1) + v_2^2 / (M - 1)}, \qquad
+        v_i = s_i^2 / N_i
+
+    degrees of freedom, here rounded down, which makes it no narrower.
+    """
+    for name, values in (("one", one), ("two", two)):
+        check_shape(name, values, "N")
+        at_least(2, **{f"n_{name}": len(values)})
+    parts = [v.double().var().item() / len(v) for v in (one, two)]
+    estimate = one.double().mean().item() - two.double().mean().item()
+    if not sum(parts):
+        return Interval(estimate=estimate, low=estimate, high=estimate)
+    frees = (len(one) - 1, len(two) - 1)
+    weights = sum(part**2 / free for part, free in zip(parts, frees, strict=True))
+    # never below the smaller of the two; a little more, or rounding may take one away
+    n_free = max(min(frees), math.floor(sum(parts) ** 2 / weights + 1e-9))
+    half = student_quantile(n_free, level) * math.sqrt(sum(parts))
+    return Interval(estimate=estimate, low=estimate - half, high=estimate + half)
+
+
 @cache
 def student_quantile(n_free: int, level: float) -> float:
     r"""Return the t with :math:`p(|T| < t)` = ``level``, of Student's distribution.

@@ -1,4 +1,4 @@
-"""What a model's texts show before anybody reads them: words, and repetition."""
+"""What a model's texts show before anybody reads them: words, repetition, variety."""
 
 import re
 from collections import Counter
@@ -19,6 +19,18 @@ def known_words(texts: Sequence[str], vocabulary: Set[str]) -> float:
     if not words:
         raise ValueError(f"texts has no words to look up: {list(texts)[:3]}")
     return sum(word in vocabulary for word in words) / len(words)
+
+
+def commonest_word(texts: Sequence[str]) -> tuple[str, float]:
+    """Return the most frequent word of ``texts``, and its share of all words.
+
+    It grows as texts lose variety, also where no long run is repeated.
+    """
+    counts = Counter(word for text in texts for word in words_of(text))
+    if not counts:
+        raise ValueError(f"texts has no words to count: {list(texts)[:3]}")
+    word, found = counts.most_common(1)[0]
+    return word, found / counts.total()
 
 
 def repeated_runs(texts: Sequence[str], n: int = 30) -> float:

@@ -1,6 +1,6 @@
 """Recipes: training runs and experiments too long for a chapter.
 
-A recipe is a module ``unrolled.recipes.NAME`` that defines
+A recipe is a module, ``unrolled.recipes.NAME`` or in a chapter's room, that defines
 
 - ``UNITS``, a list of settings, one independent piece of work each;
 - ``run_unit(unit, folder)``, which does one and returns what JSON can hold; what JSON

@@ -12,7 +12,13 @@ from unrolled.data.windows import carried_windows
 from unrolled.decoding.loop import generate
 from unrolled.decoding.sampling import Chooser, greedy, sampler
 from unrolled.evaluation.perplexity import token_log_probabilities
-from unrolled.evaluation.writing import known_words, period, repeated_runs, words_of
+from unrolled.evaluation.writing import (
+    commonest_word,
+    known_words,
+    period,
+    repeated_runs,
+    words_of,
+)
 from unrolled.models.rnn_lm import RNNLM
 from unrolled.recipes._character_data import ROWS, WIDTH, characters, held_out
 from unrolled.runtime import generator
@@ -100,8 +106,12 @@ def people() -> list[str]:
 
 
 def shares(texts: list[str]) -> dict[str, float]:
-    """Return which share of words is known, and which share of runs is repeated."""
-    return {"words": known_words(texts, vocabulary()), "repeated": repeated_runs(texts)}
+    """Return three shares: known words, repeated runs, and the most frequent word."""
+    return {
+        "words": known_words(texts, vocabulary()),
+        "repeated": repeated_runs(texts),
+        "commonest": commonest_word(texts)[1],
+    }
 
 
 @torch.no_grad()

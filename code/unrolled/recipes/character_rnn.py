@@ -39,6 +39,7 @@ from unrolled.training.optimizers import AdamW
 from unrolled.training.schedules import WarmupCosine
 
 NAME = "character-rnn"
+VERSION = 2
 D = 256
 STEPS = 1500
 TRAIN = TrainConfig(

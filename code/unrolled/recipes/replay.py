@@ -4,7 +4,8 @@ A whole recipe takes minutes to hours, so nobody would run it to see whether a c
 elsewhere in the package has changed its results. A replay takes seconds. It runs the
 first unit of each kind (units that differ in numbers only, such as the seed, are of one
 kind) with training cut short after two updates, and keeps all that it returns, and of
-each update how long the gradient was and how long the weights are. That is what the
+each update how long the gradient was, before it was clipped and after, and how long
+the weights are. That is what the
 data, the model, the loss, the optimizer and the measures have made of it: a change of
 any of them changes the replay.
 
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
@@ -67,20 +69,35 @@ def run_replay(recipe: Recipe) -> dict[str, Any]:
 
 @contextmanager
 def _noted_updates() -> Iterator[list[dict[str, float]]]:
-    """Note the length of gradient and weights at every update of any optimizer."""
+    """Note the length of gradient and weights at every update of any optimizer.
+
+    Where a gradient is clipped, its length before that is noted too: of a loss ten
+    times as large nothing else would be seen.
+    """
     noted: list[dict[str, float]] = []
+    unclipped: list[float] = []
+    clip = torch.nn.utils.clip_grad_norm_
+
+    def clip_and_note(*args: Any, **settings: Any) -> Tensor:
+        length = clip(*args, **settings)
+        unclipped.append(length.item())
+        return length
 
     def note(optimizer: Optimizer, *_: Any) -> None:
         groups = optimizer.param_groups
         moved = [p for g in groups for p in g["params"] if p.grad is not None]
         gradient = torch.nn.utils.get_total_norm([p.grad for p in moved])
         weights = torch.nn.utils.get_total_norm([p.detach() for p in moved])
-        noted.append({"gradient": gradient.item(), "weights": weights.item()})
+        lengths = {"gradient": gradient.item(), "weights": weights.item()}
+        before = {"before clipping": unclipped.pop()} if unclipped else {}
+        noted.append(lengths | before)
 
     hook = register_optimizer_step_post_hook(note)
+    torch.nn.utils.clip_grad_norm_ = clip_and_note
     try:
         yield noted
     finally:
+        torch.nn.utils.clip_grad_norm_ = clip
         hook.remove()
 
 

@@ -3,6 +3,8 @@
 Each unit trains one :class:`unrolled.models.window_lm.WindowLM` on every sixth
 paragraph of the training books and scores it on held-out books, alone and mixed half
 and half with a trigram that counted the same text. Rare words are one token, unknown.
+The widths, the number of rounds and the learning rate were chosen on the validation
+books (:mod:`unrolled.recipes.window_choice`); the test books had no part in it.
 """
 
 import math
@@ -25,8 +27,9 @@ from unrolled.runtime import generator, seed_all
 from unrolled.training.loop import TrainConfig, training_steps
 from unrolled.training.schedules import WarmupCosine
 
+VERSION = 2
 EVERY, N_TOKENS, N_TEST = 6, 2000, 30_000
-D_EMBED, D_HIDDEN, N_ROWS, EPOCHS, RATE = 48, 96, 256, 3, 3e-3
+D_EMBED, D_HIDDEN, N_ROWS, EPOCHS, RATE = 96, 192, 256, 3, 3e-3
 CONTEXTS, SEEDS = (1, 2, 3, 4), range(3)
 UNITS: list[dict[str, Any]] = [
     {"n_context": n, "seed": seed} for n in CONTEXTS for seed in SEEDS
@@ -41,10 +44,13 @@ def tokenizer() -> Words:
 
 @cache
 def texts() -> dict[str, Tensor]:
-    """Return the training and the test text, as ids (N,)."""
-    words = tokenizer()
-    test = torch.tensor(words.encode(kjv_text().test.lower())[:N_TEST])
-    return {"train": torch.tensor(words.encode(_train_text())), "test": test}
+    """Return the training text and the beginnings of the held-out ones, as ids (N,)."""
+    words, parts = tokenizer(), kjv_text()
+    held_out = {"validation": parts.validation, "test": parts.test}
+    return {"train": torch.tensor(words.encode(_train_text()))} | {
+        part: torch.tensor(words.encode(text.lower())[:N_TEST])
+        for part, text in held_out.items()
+    }
 
 
 def _train_text() -> str:
@@ -57,17 +63,25 @@ def count(order: int) -> NGram:
     return kneser_ney(texts()["train"], order=order, n_tokens=N_TOKENS)
 
 
-def train(n_context: int, seed: int) -> WindowLM:
+def train(
+    n_context: int,
+    seed: int,
+    *,
+    d_embed: int = D_EMBED,
+    d_hidden: int = D_HIDDEN,
+    epochs: int = EPOCHS,
+    rate: float = RATE,
+) -> WindowLM:
     """Train one model for a few rounds through the text."""
     seed_all(seed)
     config = WindowLMConfig(
-        n_tokens=N_TOKENS, n_context=n_context, d_embed=D_EMBED, d_hidden=D_HIDDEN
+        n_tokens=N_TOKENS, n_context=n_context, d_embed=d_embed, d_hidden=d_hidden
     )
     model = WindowLM(config)
     nn.init.normal_(model.embed.weight, std=0.1)
     ids, rng = texts()["train"], generator(seed)
     whole = Batch(x=model.windows(ids), y=ids)
-    n_steps = EPOCHS * (len(ids) // N_ROWS)
+    n_steps = epochs * (len(ids) // N_ROWS)
 
     def batches() -> Iterator[Batch]:
         while True:
@@ -79,7 +93,7 @@ def train(n_context: int, seed: int) -> WindowLM:
         return F.cross_entropy(model(batch.x), batch.y)
 
     schedule = WarmupCosine(warmup=50, steps=n_steps, floor=0.0)
-    settings = TrainConfig(steps=n_steps, lr=RATE, schedule=schedule)
+    settings = TrainConfig(steps=n_steps, lr=rate, schedule=schedule)
     for _ in training_steps(model, loss_fn, batches(), settings):
         pass
     return model

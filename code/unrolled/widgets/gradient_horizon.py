@@ -17,11 +17,12 @@ RHO = "\N{GREEK SMALL LETTER RHO}"
 SMALL = 1e-3  # below this the gradient counts as gone, as in gradient-horizon.js
 NEAR = 0.01  # and within this of 1 it holds
 Setting = tuple[float, float, int, str, float]  # radius, stretch, T, activation, push
+GAMMA = {"sigmoid": 0.25}  # the steepest slope of an activation, 1 for all others
 PRESETS: dict[str, Setting] = {  # as in the script; a test keeps them in step
-    f"Grows, then vanishes ({RHO} = 0.9, σ₁ = 5.2)": (0.9, 5.2, 200, "linear", 0),
     f"Vanishes ({RHO} = σ₁ = 0.9)": (0.9, 0.9, 200, "linear", 0),
     f"Explodes ({RHO} = σ₁ = 1.1)": (1.1, 1.1, 200, "linear", 0),
     f"Holds, as an orthogonal matrix does ({RHO} = σ₁ = 1)": (1, 1, 200, "linear", 0),
+    f"Grows, then vanishes ({RHO} = 0.9, σ₁ = 5.2)": (0.9, 5.2, 200, "linear", 0),
     "The one that explodes, with tanh and a push of 0.5": (1.1, 1.1, 200, "tanh", 0.5),
     "The one that holds, with a sigmoid (slope at most ¼)": (1, 1, 200, "sigmoid", 0),
 }
@@ -33,7 +34,7 @@ class Horizon:
 
     norms: list[float]
     by_radius: list[float]
-    by_stretch: list[float]
+    by_stretch: list[float]  # the upper bound
     rate: float  # the factor per step in the long run
 
     @property
@@ -56,7 +57,10 @@ class Horizon:
 def horizon_numbers(
     radius: float, stretch: float, T: int, activation: str, push: float
 ) -> Horizon:
-    r"""Return the norms, and :math:`\rho^k` and :math:`\sigma_1^k` beside them."""
+    r"""Return the norms, and beside them :math:`\rho^k` and :math:`(\gamma\sigma_1)^k`.
+
+    The latter is an upper bound, with :math:`\gamma` the steepest slope there is.
+    """
     W_h = two_by_two(radius, stretch)
     norms = horizon(W_h, torch.full((T, 2), push, dtype=W_h.dtype), activation)
     phi, slope = ACTIVATIONS[activation]
@@ -68,7 +72,7 @@ def horizon_numbers(
     return Horizon(
         norms=norms.tolist(),
         by_radius=[radius**k for k in range(T + 1)],
-        by_stretch=[stretch**k for k in range(T + 1)],
+        by_stretch=[(GAMMA.get(activation, 1) * stretch) ** k for k in range(T + 1)],
         rate=radius * slope(h).max().item(),
     )
 
@@ -170,12 +174,13 @@ def _page(run: Horizon, lag: int) -> str:
         for k in sorted(few)
         if k <= last
     )
-    names = ("lag k", "‖∂h<sub>T</sub>/∂h<sub>t</sub>‖", f"{RHO}ᵏ", "σ₁ᵏ")
+    names = ("lag k", "‖∂h<sub>T</sub>/∂h<sub>t</sub>‖", f"{RHO}ᵏ", "(γσ₁)ᵏ")
     heads = "".join(f"<th scope=col>{name}</th>" for name in names)
     airy = "border-collapse: separate; border-spacing: 1em 0; text-align: right"
     return (
         f"<p><b>{verdict(run)}</b></p>{_curves(columns)}"
-        f"<p>Solid: the gradient; dashed: {RHO}ᵏ; dotted: σ₁ᵏ; from 10⁻¹² to 10¹².</p>"
+        f"<p>Solid: the gradient; dashed: {RHO}ᵏ; dotted: (γσ₁)ᵏ, the "
+        "upper bound; from 10⁻¹² to 10¹².</p>"
         f"<table style='{airy}'><tr>{heads}</tr>{rows}</table>"
     )
 

@@ -30,7 +30,7 @@ book: $(VENV)/book ## build the book and say where to open it
 	@$(BUILD) >_build.log 2>&1 || { cat _build.log; rm -f _build.log; exit 1; }
 	@rm -f _build.log
 	@echo "The book is built. Open it: file://$(CURDIR)/_build/html/index.html"
-	@echo "or run 'make serve'."
+	@if [ "$(MAKECMDGOALS)" = book ]; then echo "or run 'make serve'."; fi
 
 test: $(VENV)/dev ## run every test: lint, types, package, book, chapters, browser
 	@$(BIN)/python tools/run_tests.py
@@ -58,8 +58,8 @@ serve: book ## build the book and serve it on this machine
 	@echo "Serving on http://localhost:8000 (Ctrl-C stops it)"
 	@$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory _build/html
 
-lab: $(VENV)/book ## open the chapters in JupyterLab
-	@$(BIN)/jupyter lab --notebook-dir=chapters
+lab: $(VENV)/book ## open your own copies of the chapters in JupyterLab
+	@$(BIN)/python tools/lab.py
 
 bench: $(VENV)/dev ## measure speeds as ratios to the reference implementations
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python -m bench

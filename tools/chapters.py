@@ -1,11 +1,13 @@
-"""Chapters: pair each source with its executed notebook, and re-run what is stale.
+"""Chapters: run each source, and write its notebook, the reader's edition.
 
-``chapters/NN-name.md`` is edited; ``chapters/NN-name.ipynb`` is the same text with
-stored outputs, which the book renders and nbval re-runs. A chapter is *stale* when its
-own cells have changed since it was run, or when a run gives something else than it
-stores (:mod:`compare_outputs`). Only a run can tell, and every run of all tests does.
-It is *out of step* when only its words differ. What it imports is kept as advice: if
-that has changed, it is the chapter to run first.
+``chapters/NN-name.md`` is edited; ``chapters/NN-name.ipynb`` is made of it: the outputs
+of a run, which the book renders and nbval compares, between words that any notebook
+viewer shows (:mod:`unrolled_book.edition`). A chapter is *stale* when its own cells
+have changed since it was run, or when a run gives something else than it stores
+(:mod:`compare_outputs`). Only a run can tell, and every run of all tests does. It is
+*out of step* when its notebook is not the edition that would be made now: other words,
+another number of another chapter, another look of a card. What it imports is kept as
+advice: if that has changed, it is the chapter to run first.
 """
 
 import hashlib
@@ -17,7 +19,6 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import jupytext
 import nbformat
 import typer
 from nbclient import NotebookClient
@@ -25,13 +26,19 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from compare_outputs import cell_faults
+from unrolled.book.records import without_drawing
 from unrolled.chapters.pages import all_pages
 from unrolled.recipes._sources import digest, imported_modules
 from unrolled.runtime import fingerprint
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
-FOLDED = {"hide-input", "claim"}  # tags of cells whose code is not in sight
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+from unrolled_book.claims import all_claims  # noqa: E402
+from unrolled_book.edition import Book, Edition, EditionError  # noqa: E402
+from unrolled_book.notebooks import read_source, with_outputs  # noqa: E402
+
 # A code cell of a source: its options, as ":name:" lines or a YAML block, and its code.
 CELL = re.compile(
     r"(?P<head>^```\{code-cell\}[^\n]*\n(?:---\n.*?\n---\n|(?::[^\n]*\n)*\n?))"
@@ -50,16 +57,17 @@ def notebook_of(source: Path) -> Path:
     return source.with_suffix(".ipynb")
 
 
-def read_source(source: Path) -> NotebookNode:
-    """Read a chapter's source as a notebook without outputs.
+def the_book(root: Path | None = None) -> Book:
+    """Return what editions look things up in, as it is now."""
+    root = root or CHAPTERS.parent
+    return Book(root, all_claims(root))
 
-    What is folded in the page is folded in JupyterLab as well.
-    """
-    notebook = jupytext.read(source)
-    for cell in notebook.cells:
-        if FOLDED & set(cell.metadata.get("tags", [])):
-            cell.metadata["jupyter"] = {"source_hidden": True}
-    return notebook
+
+def edition_of(source: Path, stored: NotebookNode, book: Book) -> NotebookNode:
+    """Return the reader's edition of ``source``, with the outputs that are stored."""
+    edition = Edition(book, source).of(with_outputs(source, stored))
+    edition.metadata.pop("jupytext", None)  # a copy has no source to be paired with
+    return edition
 
 
 def code_of(notebook: NotebookNode) -> list[str]:
@@ -74,8 +82,20 @@ def imports_digest(source: Path, *, root: Path = ROOT) -> str:
 
 
 def outputs_digest(notebook: NotebookNode) -> str:
-    """Return a digest of every stored output, to tell if one was changed by hand."""
-    outputs = [c.outputs for c in notebook.cells if c.cell_type == "code"]
+    """Return a digest of every stored output, to tell if one was changed by hand.
+
+    How a record is drawn is no part of it.
+    """
+    outputs = [
+        [
+            output | {"data": without_drawing(output["data"])}
+            if "data" in output
+            else output
+            for output in cell.outputs
+        ]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
     return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
 
 
@@ -98,23 +118,23 @@ def is_doubtful(source: Path) -> bool:
     return record.get("imports") != imports_digest(source)
 
 
-def is_out_of_step(source: Path) -> bool:
-    """Say whether the notebook's cells differ from the source's in any way."""
+def is_out_of_step(source: Path, book: Book | None = None) -> bool:
+    """Say whether the notebook differs in any way from the edition made now."""
     notebook = notebook_of(source)
-    if not notebook.is_file():
+    if not notebook.is_file() or is_stale(source):
         return True
-    stored, fresh = nbformat.read(notebook, as_version=4), read_source(source)
-    kinds = {each.metadata.get("page") for each in (stored, fresh)}
-    return len(kinds) > 1 or _cells(fresh) != _cells(stored)
+    stored = nbformat.read(notebook, as_version=4)
+    return edition_of(source, stored, book or the_book()) != stored
 
 
 def run(source: Path) -> NotebookNode:
     """Run ``source`` in a fresh kernel; return its notebook with what it took."""
-    before, notebook = source.read_bytes(), _numbered(read_source(source))
+    before, notebook = source.read_bytes(), read_source(source)
     client = NotebookClient(
         notebook,
         timeout=600,
         kernel_name="python3",
+        coalesce_streams=True,  # one print after another is one output
         extra_arguments=["--log-level=ERROR"],  # not its warning about plain TCP
         resources={"metadata": {"path": str(source.parent)}},
     )
@@ -136,10 +156,12 @@ def run(source: Path) -> NotebookNode:
 
 
 def execute(source: Path) -> float:
-    """Run ``source``, write its notebook, return the seconds.
+    """Run ``source``, store its outputs, return the seconds.
 
-    A busy machine makes a run slower and never faster: of all runs of the same cells
-    the least seconds are kept.
+    What is written has the words of the source until :func:`synchronise` makes the
+    edition of it: a reference that leads nowhere costs nobody another run. A busy
+    machine makes a run slower and never faster: of all runs of the same cells the least
+    seconds are kept.
     """
     notebook = run(source)
     record = notebook.metadata["unrolled"]
@@ -161,10 +183,10 @@ def verify(source: Path) -> list[str]:
     fresh = run(source)
     record = stored.metadata["unrolled"]
     same = record["fingerprint"] == fresh.metadata["unrolled"]["fingerprint"]
+    codes = ([c for c in nb.cells if c.cell_type == "code"] for nb in (stored, fresh))
     found = [
-        f"cell {number}: {fault}"
-        for number, (old, new) in enumerate(zip(stored.cells, fresh.cells, strict=True))
-        if old.cell_type == "code"
+        f"{old.id}: {fault}"
+        for old, new in zip(*codes, strict=True)
         for fault in cell_faults(old, new.outputs, same=same)
     ]
     if not found:
@@ -173,21 +195,17 @@ def verify(source: Path) -> list[str]:
     return found
 
 
-def synchronise(source: Path) -> None:
-    """Bring new words into the notebook and keep its outputs: no code has changed."""
-    fresh, stored = (
-        _numbered(read_source(source)),
-        nbformat.read(notebook_of(source), as_version=4),
-    )
-    outputs = [c for c in stored.cells if c.cell_type == "code"]
-    for cell, old in zip(
-        (c for c in fresh.cells if c.cell_type == "code"), outputs, strict=True
-    ):
-        if cell.source != old.source:
-            raise ValueError(f"{source.name} has other code than was run: execute it")
-        cell.outputs, cell.execution_count = old.outputs, old.execution_count
-    fresh.metadata = stored.metadata | fresh.metadata
-    _write(fresh, notebook_of(source))
+def synchronise(source: Path, book: Book | None = None) -> bool:
+    """Write the edition and keep its outputs; say whether it is another than before.
+
+    It does not matter what words the notebook has now: one of raw MyST text, as a run
+    leaves it, becomes the same edition.
+    """
+    stored = nbformat.read(notebook_of(source), as_version=4)
+    edition = edition_of(source, stored, book or the_book())
+    if edition != stored:
+        _write(edition, notebook_of(source))
+    return edition != stored
 
 
 def format_code(source: Path) -> bool:
@@ -232,17 +250,11 @@ def main(
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
     stale = [source for source in chosen if force or is_stale(source)]
-    for source in chosen:
-        if source not in stale and is_out_of_step(source):
-            synchronise(source)
-            typer.echo(f"{source.stem}: new words, same code: outputs kept")
     doubtful = [s for s in chosen if s not in stale and is_doubtful(s)]
     again = [s for s in chosen if s not in stale] if names else []
-    if not stale and not doubtful and not again:
-        typer.echo("Every chapter is up to date.")
-        return
-    failed = []
-    for source in (bar := tqdm([*stale, *again], unit="chapter")):
+    failed: list[str] = []
+    waiting = [*stale, *again]
+    for source in (bar := tqdm(waiting, unit="chapter", disable=not waiting)):
         bar.set_description(source.stem)
         try:
             if source in stale:
@@ -256,6 +268,9 @@ def main(
         except Exception as error:  # a cell that failed, a time-out, a dead kernel
             failed.append(source.stem)
             bar.write(f"{source.stem}: FAILED\n{type(error).__name__}: {error}")
+    made = write_editions(failed)
+    if not stale and not doubtful and not again and not made and not failed:
+        typer.echo("Every chapter is up to date.")
     if failed:
         sys.exit(f"not written: {', '.join(failed)}")
     if left := [s.stem for s in doubtful if s not in again]:
@@ -264,6 +279,27 @@ def main(
             "'make execute CHAPTER=NN' tells whether their numbers have; so do all "
             "tests."
         )
+
+
+def write_editions(failed: list[str]) -> list[Path]:
+    """Write every edition that is out of step; return those that were written.
+
+    All are looked at: a page may quote a number of another one. What cannot be made is
+    told, and added to ``failed``.
+    """
+    there = [s for s in sources() if notebook_of(s).is_file() and not is_stale(s)]
+    book, made = the_book(), []
+    for source in there:
+        try:
+            if synchronise(source, book):
+                made.append(source)
+                typer.echo(
+                    f"{source.stem}: the reader's edition was made, outputs kept"
+                )
+        except EditionError as error:
+            failed.append(source.stem)
+            typer.echo(f"{source.stem}: NO EDITION: {error}")
+    return made
 
 
 def _cpu_seconds_of_children() -> float:
@@ -290,20 +326,6 @@ def _ruff(code: str) -> str:
     if ran.returncode:
         raise ValueError(f"ruff cannot lay out this cell:\n{code}\n{ran.stderr}")
     return ran.stdout
-
-
-def _cells(notebook: NotebookNode) -> list[tuple[str, str, str]]:
-    return [
-        (c.cell_type, c.source, json.dumps(c.metadata, sort_keys=True))
-        for c in notebook.cells
-    ]
-
-
-def _numbered(notebook: NotebookNode) -> NotebookNode:
-    """Give cells ids that stay the same from run to run."""
-    for number, cell in enumerate(notebook.cells):
-        cell["id"] = f"cell-{number:03d}"
-    return notebook
 
 
 def _write(notebook: NotebookNode, path: Path) -> None:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from unrolled.book.claims import pretty
-from unrolled.book.records import CLAIM
+from unrolled.book.records import CLAIM, without_drawing
 
 CLOSE = 1e-4  # of a number, on a machine that rounds otherwise
 IGNORED = "nbval-ignore-output"  # nbval's own tag, on cells that print times
@@ -128,7 +128,7 @@ def _joined(outputs: Sequence[Output]) -> list[dict[str, Any]]:
             else:
                 found.append({name: text})
         elif "data" in output:
-            found.append(dict(output["data"]))
+            found.append(without_drawing(output["data"]))
         elif output["output_type"] == "error":
             found.append({"error": f"{output['ename']}: {output['evalue']}"})
     return found

@@ -27,7 +27,8 @@ and its entries in book/_toc.yml. Now:
 2. Replace the template's words, code, experiment, figure, claim and quiz by yours; keep
    to the form (python tools/form.py). A main page has 6 to 10 claims.
 3. Add a lab: book/_static/labs/NAME.js, and lab("NAME") on the page.
-4. Write the graded exercise: 5 or 6 questions, of every kind, one for each objective.
+4. Write the graded exercise as exercises/README.md says: 5 to 7 questions, of every
+   kind, at least one for each objective.
 5. Map the decks' lines to your sections (book/decks.yml), and cite the works that wait
    for this chapter (keywords in book/references.bib).
 6. Further pages, if it needs them: chapters/{stem}-TOPIC.md with 'page: core' or

@@ -13,6 +13,13 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const fold of document.querySelectorAll("details.hide > summary[aria-label]"))
     fold.removeAttribute("aria-label");
 
+  // The arrow beside a chapter that has further pages says what it opens.
+  for (const arrow of document.querySelectorAll(".bd-links li > details > summary"))
+    arrow.setAttribute(
+      "aria-label",
+      `Further pages of ${arrow.closest("li").querySelector("a").textContent.trim()}`
+    );
+
   // A long name of a module, in the list of contents, breaks after its dots.
   for (const name of document.querySelectorAll(".bd-sidebar-secondary code .pre"))
     for (const part of name.textContent.split(/(?<=[.])(?=\w)/).slice(1).reverse()) {

@@ -9,7 +9,7 @@ import pytest
 from docutils import nodes
 from myst_nb.core.render import MimeData, NbElementRenderer
 
-from minibook import build, page
+from minibook import build, page, write_source
 from unrolled.book.claims import claim
 from unrolled.book.records import CLAIM as MIME
 from unrolled.book.records import SHOW
@@ -80,7 +80,7 @@ def write_notebook(path, *cells):
         "nbformat_minor": 5,
     }
     path.write_text(json.dumps(notebook))
-    path.with_suffix(".md").write_text("its source")
+    write_source(path)
     return path
 
 

@@ -4,8 +4,6 @@ Each check returns the faults that it finds, so that the last part of this file 
 that it finds them.
 """
 
-import json
-import os
 import re
 import subprocess
 import sys
@@ -18,12 +16,11 @@ from pathlib import Path
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from jupyter_client.manager import KernelManager
 
 from unrolled.book.claims import VERDICTS
 from unrolled.chapters.pages import all_pages
 from unrolled.runtime import pick_device
-from unrolled_book import launch, notebooks
+from unrolled_book import launch
 from unrolled_book.claims import all_claims
 from unrolled_book.outline import outline
 
@@ -307,100 +304,6 @@ def test_info_says_what_the_page_shows():
     assert [s.split()[0] for s in shown] == [
         s.split()[0] for s in ran.stdout.split("\n")[:-1]
     ]
-
-
-# A kernel as Colab's: the package is not installed, and the search path begins with the
-# folder in which notebooks start and has the present folder somewhere behind it.
-LIKE_COLAB = """
-import os, sys
-ours = lambda thing: "__editable__" in str(getattr(thing, "__module__", thing))
-sys.meta_path[:] = [f for f in sys.meta_path if not ours(f)]
-sys.path_hooks[:] = [h for h in sys.path_hooks if not ours(h)]
-sys.path[:] = [p for p in sys.path if not ours(p) and p != {code!r}]
-sys.path.insert(0, os.getcwd())
-"""
-
-
-class Kernel:
-    """A notebook's kernel in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        site, start = folder / "site", folder / "content"
-        site.mkdir(), start.mkdir()
-        text = LIKE_COLAB.format(code=str(ROOT / "code"))
-        (site / "sitecustomize.py").write_text(text)
-        self.folder, self.manager = start, KernelManager(kernel_name="python3")
-        self.manager.start_kernel(
-            cwd=str(start),
-            env=os.environ | {"PYTHONPATH": str(site)},
-            extra_arguments=["--log-level=ERROR"],
-        )
-        self.client = self.manager.client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=60)
-
-    def run(self, code: str) -> str:
-        """Run a cell and return the name and words of its error, if it has any."""
-        reply = self.client.execute_interactive(
-            code, timeout=60, output_hook=lambda _: None
-        )["content"]
-        return f"{reply['ename']}: {reply['evalue']}" if "ename" in reply else ""
-
-    def stop(self) -> None:
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
-
-
-@pytest.fixture
-def kernel(tmp_path: Path) -> Iterator[Kernel]:
-    kernel = Kernel(tmp_path)
-    yield kernel
-    kernel.stop()
-
-
-def colab_cell() -> str:
-    """Return the cell to paste, with this repository in the place of its address."""
-    cell = block(page("setup"), "colab-cell")
-    assert REPOSITORY in cell
-    return cell.replace(REPOSITORY, f"{ROOT.as_uri()} unrolled")
-
-
-def first_cells(folder: Path) -> dict[str, str]:
-    """Return the first code cell of every chapter in the clone at ``folder``."""
-    cells = {}
-    for path in notebooks.of_chapters(folder):
-        found = notebooks.read(path)["cells"]
-        code = next(cell for cell in found if cell["cell_type"] == "code")
-        cells[path.stem] = notebooks.text(code["source"])
-    return cells
-
-
-def test_the_cell_for_colab_makes_every_chapter_begin(kernel):
-    missing = kernel.run("import unrolled")
-    assert missing == "ModuleNotFoundError: No module named 'unrolled'"
-    assert missing in messages()
-    assert kernel.run(colab_cell()) == ""
-    clone = kernel.folder / "unrolled"
-    cells = first_cells(clone)
-    assert cells
-    assert {name: kernel.run(cell) for name, cell in cells.items()} == dict.fromkeys(
-        cells, ""
-    )
-    assert kernel.run("from unrolled.recipes.runner import results") == ""
-    stored = json.loads((clone / "book" / "results" / "flip_flop.json").read_text())
-    assert kernel.run(
-        f"assert results('flip_flop')['summary'] == {stored['summary']!r}"
-    ) == ""  # fmt: skip
-    assert (
-        kernel.run(f"import unrolled; assert {str(clone)!r} in unrolled.__file__") == ""
-    )
-
-
-def test_half_of_the_cell_for_colab_would_not_do(kernel):
-    clone_only, _ = colab_cell().splitlines()
-    assert kernel.run(clone_only) == ""
-    missing = kernel.run("from unrolled.shapes import check_shape")
-    assert missing == "ModuleNotFoundError: No module named 'unrolled.shapes'"
 
 
 def test_binder_installs_the_books_own_requirements():

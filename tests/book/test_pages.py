@@ -9,7 +9,6 @@ import pytest
 from bs4 import BeautifulSoup
 
 from unrolled.book.claims import pretty
-from unrolled.book.records import CLAIM as MIME
 from unrolled.chapters.pages import all_pages
 from unrolled_book import notebooks
 from unrolled_book.claims import all_claims
@@ -270,14 +269,13 @@ def test_the_ledger_and_the_pages_show_every_stored_claim():
 
 @every_chapter
 def test_numbers_in_prose_are_those_of_the_run(path):
-    notebook = notebooks.read(ROOT / "chapters" / f"{path.stem}.ipynb")
-    measured = {
-        claim["id"]: claim["measured"] for _, claim in notebooks.outputs(notebook, MIME)
-    }
-    cells = (c for c in notebook["cells"] if c["cell_type"] == "markdown")
-    prose = "\n".join(notebooks.text(cell["source"]) for cell in cells)
+    claims = all_claims(ROOT)
+    cells = notebooks.read_source(ROOT / "chapters" / f"{path.stem}.md").cells
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     roles = re.findall(r"\{measured\}`([\w-]+):([^:`]+):?([^`]*)`", prose)
-    expected = [pretty(measured[claim][name], spec) for claim, name, spec in roles]
+    expected = [
+        pretty(claims[id].claim["measured"][name], spec) for id, name, spec in roles
+    ]
     assert expected, f"{name_of(path)} glues no number"
     assert [tag.text for tag in soup_of(path).select(".measured")] == expected
 

@@ -24,7 +24,12 @@ TOC = {
         {
             "caption": "Part II",
             "chapters": [
-                {"file": "chapters/02-two", "sections": [{"file": "chapters/02a-more"}]}
+                {
+                    "file": "chapters/02-two",
+                    "sections": [{"file": "chapters/02a-more"}],
+                },
+                *({"file": f"book/{name}"} for name in ("reference-one", "speed")),
+                *({"file": f"book/{name}"} for name in ("reference", "references")),
             ],
         },
     ],
@@ -47,7 +52,8 @@ PAGES = {
     '<a class="gone" href="02-two.html#hidden">gone</a>, '
     '<a class="door" href="../book/index.html#in">door</a>, '
     '<a class="web" href="https://example.org/#x">web</a>, '
-    '<a class="index" href="../genindex.html">index</a> and '
+    '<a class="index" href="../genindex.html">index</a>, '
+    '<a class="left" href="../book/speed.html#top">left</a> and '
     '<a class="file" href="../_static/x.zip">file</a> link: '
     '<span class="math">\\(x\\)</span>).</p>'
     '<img class="figure-light" src="../_images/a.svg" alt="a">'
@@ -57,6 +63,11 @@ PAGES = {
     '<details class="hide"><pre id="hidden">import torch</pre></details>'
     '<label for="same">l</label></section>',
     "chapters/02a-more": "<h1>More</h1>",
+    "book/reference-one": "<h1>Help: one</h1>",
+    "book/speed": "<h1 id='top'>Speed &amp; size</h1>",
+    "book/reference": "<h1>Help</h1>",
+    "book/references": "<h1>Works</h1><div class='ledger'><table><tr><th>a<br>b</th>"
+    "<td>c: 1<br>d: 2</td></tr></table></div>",
 }
 
 
@@ -91,6 +102,7 @@ def test_the_leaves_come_in_reading_order_with_their_parts(book):
         ("chapters/01-one", "Part I", "1"),
         ("chapters/02-two", "Part II", "2"),
         ("chapters/02a-more", "Part II", ""),
+        ("book/references", "Part II", ""),
         ("answers", "Part II", ""),
     ]
 
@@ -125,8 +137,8 @@ def test_a_link_leads_to_its_place_in_the_document(soup, link, place):
 
 
 def test_a_link_that_paper_cannot_follow_is_plain_text(soup):
-    assert not soup.select("a.index, a.file")
-    assert "index and file link" in soup.select_one("#chapters-01-one").text
+    assert not soup.select("a.index, a.left, a.file")
+    assert "index, left and file link" in soup.select_one("#chapters-01-one").text
 
 
 def test_what_paper_has_no_use_for_is_left_out(soup):
@@ -134,6 +146,17 @@ def test_what_paper_has_no_use_for_is_left_out(soup):
     assert "theme.js" not in soup.head.decode()
     assert soup.head.select_one("link")["href"].startswith("file://")
     assert soup.select_one("img.figure-light")["src"].endswith("/_images/a.svg")
+
+
+def test_a_book_with_nothing_for_the_screen_says_nothing_of_it(built):
+    toc = {"root": "book/index", "chapters": [{"file": "chapters/01-one"}]}
+    (built / "toc.yml").write_text(yaml.safe_dump(toc))
+    assert "Not on paper" not in assemble.book(built, built / "toc.yml", ABOUT).html
+
+
+def test_the_numbers_of_a_ledgers_row_stand_in_one_paragraph(soup):
+    assert soup.select_one(".ledger td").text == "c: 1; d: 2"
+    assert soup.select_one(".ledger th br")
 
 
 def test_the_answers_are_at_the_end_and_the_right_one_is_first(soup):
@@ -159,10 +182,13 @@ def test_the_contents_list_parts_pages_and_sections(soup):
         "Part II",
         "2Two: “\\(x_t\\)”",
         "More",
+        "Works",
         "Answers",
         "One",
+        "Not on paper, but in the book on the web, which is built from "
+        "https://example.org/: Help, Speed & size.",
     ]
-    for entry in contents.select("a"):
+    for entry in contents.find_all("a", recursive=False):
         assert entry["href"] == "#" + entry.select_one(".page-of")["data-of"]
         assert not entry.select("a")
 

@@ -5,6 +5,7 @@ It is several pages: a browser takes long over one that holds everything.
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer.main
@@ -256,3 +257,28 @@ def test_the_command_line_is_explained_in_its_own_words(pages):
         assert " ".join(command.help.split()) in words
         for parameter in command.params:
             assert parameter.help in words
+
+
+def test_modules_are_documented_anew_when_the_package_or_an_equation_changed(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(package, "PACKAGE", tmp_path)
+    labels = {"rnn-cell": "chapters/04-a"}
+    monkeypatch.setattr(package, "equations", lambda root: labels)
+    said = {"book/reference-a": {package.DOCUMENTS: "yes"}, "book/index": {}}
+    env = SimpleNamespace(metadata=said)
+
+    def found():
+        return package.pages_to_document(
+            SimpleNamespace(srcdir=tmp_path), env, set(), set(), set()
+        )
+
+    assert found() == ["book/reference-a"]
+    assert found() == []
+    (tmp_path / "new.py").write_text("")
+    assert found() == ["book/reference-a"]
+    (tmp_path / "new.py").write_text("x = 1")
+    assert found() == ["book/reference-a"]
+    labels["new"] = "chapters/04-a"
+    assert found() == ["book/reference-a"]
+    assert found() == []

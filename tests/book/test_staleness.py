@@ -57,6 +57,7 @@ MODULES = {
     "unrelated": "",
 }
 FILES = {
+    "_config.yml": "html: {baseurl: https://book.test/}\n",
     "chapters/01-title.md": SOURCE,
 } | {f"code/unrolled/{name}.py": text for name, text in MODULES.items()}
 
@@ -75,6 +76,7 @@ def tree(tmp_path):
 def source(tree, monkeypatch):
     """Its only chapter, with the tools looking at it."""
     real = chapters.imports_digest
+    monkeypatch.setattr(chapters, "CHAPTERS", tree / "chapters")
     monkeypatch.setattr(
         chapters, "imports_digest", lambda s, root=tree: real(s, root=root)
     )
@@ -171,7 +173,7 @@ def test_the_key_does_not_change_with_words_in_a_module(tree):
 
 def store(source, outputs=True):
     """Write the notebook as if it had been run."""
-    notebook = chapters._numbered(chapters.read_source(source))
+    notebook = chapters.read_source(source)
     for number, cell in enumerate(c for c in notebook.cells if c.cell_type == "code"):
         cell.execution_count = number + 1
         if outputs:
@@ -185,6 +187,7 @@ def store(source, outputs=True):
         "cores": 1,
     }
     nbformat.write(notebook, chapters.notebook_of(source))
+    chapters.synchronise(source)
 
 
 def outputs_of(source):
@@ -216,7 +219,7 @@ def test_an_output_changed_by_hand_makes_it_stale(source):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     code[0].outputs[0].data["text/plain"] = "better"
     nbformat.write(notebook, path)
-    assert state(source) == (True, False)
+    assert chapters.is_stale(source)
 
 
 def test_a_chapter_whose_notebook_says_nothing_is_stale(source):
@@ -366,7 +369,10 @@ def in_the_book(monkeypatch):
 def test_a_run_writes_outputs_and_what_they_rest_on(source, tree):
     source.write_text(TINY)
     seconds = chapters.execute(source)
+    assert state(source) == (False, True)  # its words are the source's
+    assert chapters.synchronise(source)
     assert state(source) == (False, False)
+    assert not chapters.synchronise(source)
     notebook = nbformat.read(chapters.notebook_of(source), as_version=4)
     first, second = (c for c in notebook.cells if c.cell_type == "code")
     assert first.outputs[0].text == "hello\n"
@@ -395,11 +401,12 @@ def test_a_chapter_that_gives_what_it_stores_is_no_longer_doubtful(source, tree)
 def test_a_chapter_that_gives_something_else_is_told_what_and_kept(source):
     source.write_text(TINY)
     chapters.execute(source)
+    chapters.synchronise(source)
     path = chapters.notebook_of(source)
     path.write_text(path.read_text().replace('"sum": 4.0', '"sum": 5.0'))
     before = path.read_bytes()
     assert chapters.verify(source) == [
-        "cell 2: claim sum: sum (close) is 4.0, on record 5.0"
+        "cell-002: claim sum: sum (close) is 4.0, on record 5.0"
     ]
     assert path.read_bytes() == before
 
@@ -412,6 +419,7 @@ def test_nbval_fails_a_cell_that_gives_something_else(source):
     )
     source.write_text(checked)  # printed in two bits, which nbval joins in place
     chapters.execute(source)
+    chapters.synchronise(source)
     path = chapters.notebook_of(source)
     assert nbval(path).returncode == 0
     path.write_text(path.read_text().replace('"sum": 4.0', '"sum": 5.0'))

@@ -27,6 +27,19 @@ def test_make_alone_lists_every_promised_target():
     assert set(PROMISED) <= set(listed)
 
 
+@pytest.mark.parametrize(("goal", "advised"), [("book", True), ("serve", False)])
+def test_only_make_book_says_how_to_serve(tmp_path, goal, advised):
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    (tmp_path / "python").symlink_to("/bin/true")
+    known = ["-o", ".venv/book", "BUILD=true", f"BIN={tmp_path}"]
+    ran = subprocess.run(
+        ["make", goal, *known],
+        cwd=tmp_path, capture_output=True, text=True, check=True, timeout=30,
+    )  # fmt: skip
+    assert "The book is built" in ran.stdout
+    assert ("make serve" in ran.stdout) == advised
+
+
 def test_the_readme_names_no_target_that_does_not_exist():
     named = re.findall(r"`make (\w+)", (ROOT / "README.md").read_text())
     named += re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), re.M)

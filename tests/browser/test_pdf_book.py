@@ -2,7 +2,8 @@
 
 ``make pdf`` checks the whole book by these tests: it names the file in UNROLLED_PDF.
 Without that name a book of two chapters is printed, with the pages that they lead to:
-the ledger, which leads back, and the data, whose pictures are painted.
+the ledger, which leads back, the data, whose pictures are painted, and one that is left
+to the screen.
 """
 
 import os
@@ -15,7 +16,7 @@ from bs4 import BeautifulSoup, Tag
 from printed import HTML, ROOT, TOC, Printed, print_book, squeezed
 from pypdf import PdfReader
 
-from pdf.leaves import listed, plain
+from pdf.leaves import listed, on_paper, plain
 
 pytestmark = [pytest.mark.browser, pytest.mark.built]
 
@@ -23,7 +24,7 @@ A4 = (595, 842)
 WHOLE = os.environ.get("UNROLLED_PDF")
 FEW = (
     "chapters/04-recurrent-networks", "chapters/05-backpropagation-through-time",
-    "book/data", "book/claims",
+    "book/data", "book/claims", "book/times",
 )  # fmt: skip
 
 
@@ -51,8 +52,8 @@ def book(tmp_path_factory) -> Printed:
 
 
 def pages_and_parts() -> list[tuple[str, str]]:
-    """Return every page of the book after the first, and its part."""
-    return list(listed(contents()))[1:]
+    """Return every printed page of the book after the first, and its part."""
+    return [(name, part) for name, part in listed(contents()) if on_paper(name)][1:]
 
 
 @cache
@@ -140,6 +141,21 @@ def test_the_contents_name_every_page_and_section_with_its_real_page(book):
             title = r"\s*".join(map(re.escape, squeezed(plain(heading))))
             line = rf"{title}\s*{book.places[place]}(?!\d)"
             assert re.search(line, words), (plain(heading), book.places[place])
+
+
+def test_the_contents_end_with_what_is_left_to_the_screen(book):
+    names = [name for name, _ in listed(contents()) if not on_paper(name)]
+    assert "book/times" in names
+    start = min(book.places[name.replace("/", "-")] for name, _ in pages_and_parts())
+    last = squeezed(book.words[start - 2].partition("Not on paper")[2])
+    titles = {path[-1] for path, _ in book.bookmarks()}
+    for name in names:
+        soup = BeautifulSoup((HTML / f"{name}.html").read_text("utf-8"), "html.parser")
+        heading = soup.select_one("article.bd-article h1")
+        heading.select_one("a.headerlink").decompose()
+        title = plain(heading)
+        assert squeezed(title.partition(":")[0]) in last
+        assert title not in titles
 
 
 def test_every_page_but_the_first_shows_its_number(book):

@@ -9,6 +9,7 @@ import torch
 from bs4 import BeautifulSoup
 
 from unrolled.book.claims import HEADLINE, VERDICTS, claim, pretty, with_interval
+from unrolled.book.drawing import draw
 from unrolled.book.records import CLAIM
 from unrolled.evaluation.intervals import t_interval
 
@@ -34,6 +35,11 @@ def make(**changes):
 
 def bundle(**changes):
     return make(**changes)._repr_mimebundle_()
+
+
+def card_of(stored):
+    """Return the claim as the page draws it."""
+    return draw(CLAIM, stored[CLAIM])
 
 
 def test_a_claim_that_holds_keeps_all_it_was_given():
@@ -127,7 +133,7 @@ def test_the_record_survives_json_unchanged():
 
 
 def test_the_card_is_a_line_with_its_number_and_without_the_slide():
-    html = bundle(source="003:26", verdict="rumour")["text/html"]
+    html = card_of(bundle(source="003:26", verdict="rumour"))
     card = BeautifulSoup(html, "html.parser").find(id="claim-two-and-two")
     assert card["role"] == "group"
     assert card["aria-label"] == "Claim: two-and-two"
@@ -144,7 +150,7 @@ def test_the_book_stores_the_record_and_words_alone(monkeypatch):
 def test_words_and_names_are_escaped_in_the_card():
     sharp = "<b>a & b</b>"
     html = bundle(sentence=sharp, measured={sharp: 1}, holds=lambda m: True)
-    soup = BeautifulSoup(html["text/html"], "html.parser")
+    soup = BeautifulSoup(card_of(html), "html.parser")
     assert soup.b is None
     assert [tag.text for tag in soup.find_all(["dt", "p"])] == [f"✓ {sharp}", sharp]
 
@@ -198,7 +204,7 @@ def numbers(n):
 
 @pytest.mark.parametrize("n", [1, 3, 4, 30])
 def test_a_card_shows_the_first_three_numbers_unless_told(n):
-    html = bundle(measured=numbers(n), holds=lambda m: True)["text/html"]
+    html = card_of(bundle(measured=numbers(n), holds=lambda m: True))
     shown = [row.text for row in BeautifulSoup(html, "html.parser")("dt")]
     assert shown == list(numbers(n))[:HEADLINE]
 
@@ -206,7 +212,7 @@ def test_a_card_shows_the_first_three_numbers_unless_told(n):
 def test_a_card_shows_the_numbers_that_are_chosen():
     chosen = ("number 7", "number 2")
     html = bundle(measured=numbers(9), holds=lambda m: True, headline=chosen)
-    shown = BeautifulSoup(html["text/html"], "html.parser")("dt")
+    shown = BeautifulSoup(card_of(html), "html.parser")("dt")
     assert [row.text for row in shown] == list(chosen)
     assert html[CLAIM]["headline"] == list(chosen)
 

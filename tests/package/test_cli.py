@@ -46,6 +46,15 @@ def test_info_says_device_versions_and_folder():
     assert str(book_folder()) in result.text
 
 
+def test_info_says_when_the_numbers_are_another_torchs(monkeypatch):
+    pins = (book_folder().parent / "requirements.txt").read_text()
+    pinned = re.search(r"^torch==(.*)$", pins, re.M)[1]
+    monkeypatch.setattr("torch.__version__", f"{pinned}+cu126")
+    assert "note" not in call("info").text
+    monkeypatch.setattr("torch.__version__", f"{pinned}1+cu126")
+    assert f"the numbers in the book are torch {pinned}'s" in call("info").text
+
+
 def test_info_says_that_it_chose_by_itself():
     assert "the fastest one present" in call("info", UNROLLED_DEVICE=None).text
 
@@ -62,6 +71,18 @@ def test_the_recipes_are_listed_with_their_first_words(words):
     assert result.exit_code == 0
     assert "flip_flop Two units learn two flip-flops" in result.text
     assert all(name in result.text for name in recipe_names())
+
+
+def test_the_recipes_stand_in_two_columns_in_any_terminal():
+    wide = call("run", "--list", COLUMNS="500").output.splitlines()
+    assert [line.split()[0] for line in wide] == recipe_names()
+    column = max(map(len, recipe_names())) + 2
+    lines = call("run", "--list", COLUMNS="80").output.splitlines()
+    assert len(lines) > len(wide)
+    assert max(map(len, lines)) <= 80
+    assert [line[:column].strip() for line in lines if line[0] != " "] == recipe_names()
+    assert all(line[column - 1] == " " != line[column] for line in lines)
+    assert " ".join(" ".join(lines).split()) == " ".join(" ".join(wide).split())
 
 
 def test_bare_names_are_one_a_line():

@@ -8,6 +8,7 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
+from unrolled.book.drawing import draw
 from unrolled.book.quizzes import question, quiz
 from unrolled.book.records import QUIZ
 
@@ -26,7 +27,7 @@ def ask(prompt="How much is two and two?", **changes):
 
 
 def page(*questions, name="sums"):
-    html = quiz(name, *questions)._repr_mimebundle_()["text/html"]
+    html = draw(QUIZ, quiz(name, *questions)._repr_mimebundle_()[QUIZ])
     return BeautifulSoup(html, "html.parser")
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jupytext
 from bs4 import BeautifulSoup
 
 import unrolled
@@ -84,7 +85,14 @@ def write_page(
     path = root / "chapters" / f"{stem}.ipynb"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(notebook), encoding="utf-8")
-    head = f"---\npage: {kind}\n---\n\n" if kind else ""
-    words = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
-    path.with_suffix(".md").write_text(head + "\n\n".join(words), encoding="utf-8")
+    write_source(path, kind)
     return path
+
+
+def write_source(path: Path, kind: str = "") -> None:
+    """Write the source that the notebook at ``path`` was made of."""
+    notebook = jupytext.read(path)
+    source = jupytext.writes(notebook, fmt="md:myst")
+    if kind:
+        source = source.replace("---\n", f"---\npage: {kind}\n", 1)
+    path.with_suffix(".md").write_text(source, encoding="utf-8")

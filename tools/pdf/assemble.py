@@ -33,7 +33,7 @@ def book(html: Path, toc: Path, about: About) -> Book:
     every = leaves.read(html, toc)
     for leaf in every:
         leaves.rename_ids(leaf)
-    kept = every[1:]
+    kept = [leaf for leaf in every[1:] if leaves.on_paper(leaf.docname)]
     places = {leaf.address(html): (leaf.id, _ids(leaf)) for leaf in kept}
     places[every[0].address(html)] = (front.ID, set())
     for leaf in kept:
@@ -41,7 +41,9 @@ def book(html: Path, toc: Path, about: About) -> Book:
     answers = quizzes.answers_leaf([(f, quizzes.part_answers(f)) for f in kept])
     if answers:
         kept.append(answers)
-    body = [front.title_page(about), _contents(kept), *_bodies(kept)]
+    left_out = [leaf for leaf in every[1:] if not leaves.on_paper(leaf.docname)]
+    contents = _contents(kept, _elsewhere(left_out, about))
+    body = [front.title_page(about), contents, *_bodies(kept)]
     head = f"<title>{escape(about.name)}</title>\n{_head(every, html)}"
     return Book(
         html='<!doctype html>\n<html lang="en" data-theme="light" class="whole-book">\n'
@@ -78,7 +80,19 @@ def _head(every: list[Leaf], html: Path) -> str:
     return "\n".join([*others, f'<link rel="stylesheet" href="{style}">'])
 
 
-def _contents(kept: list[Leaf]) -> str:
+def _elsewhere(left_out: list[Leaf], about: About) -> str:
+    """Return a line that names the leaves left out; those of one name, once."""
+    names = dict.fromkeys(leaf.title.partition(":")[0] for leaf in left_out)
+    if not names:
+        return ""
+    return (
+        '<p class="page-line">Not on paper, but in the book on the web, which is built '
+        f'from <a href="{about.repository}">{about.repository}</a>: '
+        f"{escape(', '.join(names))}.</p>"
+    )
+
+
+def _contents(kept: list[Leaf], last: str) -> str:
     lines, part = [], ""
     for leaf in kept:
         if leaf.part and leaf.part != part:
@@ -93,7 +107,7 @@ def _contents(kept: list[Leaf]) -> str:
     return (
         f'<nav class="book-contents" id="{CONTENTS}"><h1>Contents</h1>\n'
         + "\n".join(lines)
-        + "</nav>"
+        + f"{last}</nav>"
     )
 
 

@@ -15,6 +15,8 @@ from . import PrintError
 # What is of no use on paper: links to a heading itself, the dark twins of figures, code
 # that the page folds away, lists of pages, and what only a screen can be asked.
 DROPPED = "a.headerlink, img.figure-dark, details.hide, .toctree-wrapper, button, form"
+# Pages to search in, or to maintain the book by: on a screen, not on paper.
+ON_SCREEN = re.compile(r"book/(reference(-[a-z]+)?|times|speed|decisions)")
 POINTING = ("for", "headers", "aria-labelledby", "aria-describedby", "aria-controls")
 PRINTABLE = ("http", "https", "mailto")
 
@@ -73,6 +75,11 @@ def listed(toc: dict[str, Any], part: str = "") -> Iterator[tuple[str, str]]:
             yield from listed(entry, part)
 
 
+def on_paper(docname: str) -> bool:
+    """Say whether a page of the book is printed."""
+    return not ON_SCREEN.fullmatch(docname)
+
+
 def read(html: Path, toc: Path) -> list[Leaf]:
     """Return the built leaves, each without what paper has no use for."""
     contents = yaml.safe_load(toc.read_text(encoding="utf-8"))
@@ -85,6 +92,8 @@ def read(html: Path, toc: Path) -> list[Leaf]:
         leaf = Leaf(docname=docname, part=part, soup=soup)
         for tag in leaf.article.select(DROPPED):
             tag.decompose()
+        for tag in leaf.article.select(".ledger td br"):  # a number a line: too long
+            tag.replace_with("; ")
         leaves.append(leaf)
     return leaves
 

@@ -73,7 +73,10 @@ def chapters(app: Sphinx) -> dict[str, Chapter]:
     root = Path(app.srcdir)
     if not (root / PLAN).is_file():
         return {}
-    return {c.docname: c for part in outline(root) for c in part.chapters}
+    if not hasattr(app, "unrolled_chapters"):
+        found = {c.docname: c for part in outline(root) for c in part.chapters}
+        app.unrolled_chapters = found
+    return app.unrolled_chapters
 
 
 def pages(app: Sphinx) -> dict[str, Page]:

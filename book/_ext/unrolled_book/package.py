@@ -7,6 +7,7 @@
 """
 
 import ast
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 import unrolled
@@ -26,6 +28,7 @@ from unrolled.cli import app as command_line
 from unrolled_book.tables import table
 
 PACKAGE = Path(unrolled.__file__).parent
+DOCUMENTS = "documents-modules"  # what Sphinx keeps of a page with such a list
 # From below to above: a layer may import those before it (tests/package/test_layering).
 ORDER = (
     "shapes runtime data layers models losses training decoding evaluation recipes "
@@ -193,8 +196,8 @@ class Modules(_Reference):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Document them; a module that is new is found at the next build."""
-        self.env.note_reread()
+        """Document them, anew if the package or an equation that it cites changed."""
+        self.env.metadata[self.env.docname][DOCUMENTS] = "yes"
         files = modules_of(self.arguments[0])
         if not files:
             raise self.error(f"no part {self.arguments[0]!r} in {PACKAGE}")
@@ -287,9 +290,31 @@ def drop_values(
             note.parent.remove(note)
 
 
+def pages_to_document(
+    app: Sphinx,
+    env: BuildEnvironment,
+    added: set[str],
+    changed: set[str],
+    removed: set[str],
+) -> list[str]:
+    """Return the pages that document modules, if these are others than before.
+
+    They take a third of a build; so they are not read again for nothing.
+    """
+    files = sorted(PACKAGE.rglob("*.py"))
+    parts = [part for f in files for part in (str(f).encode(), f.read_bytes())]
+    parts.append(repr(equations(Path(app.srcdir))).encode())
+    now = hashlib.sha256(b"\0".join(parts)).hexdigest()
+    before, env.unrolled_package = getattr(env, "unrolled_package", ""), now
+    if before == now:
+        return []
+    return [name for name, said in env.metadata.items() if DOCUMENTS in said]
+
+
 def setup(app: Sphinx) -> None:
     """Register the directives."""
     app.setup_extension("sphinx.ext.autodoc")
+    app.connect("env-get-outdated", pages_to_document)
     app.connect("autodoc-process-docstring", drop_aliases)
     app.connect("object-description-transform", drop_values)
     app.connect("autodoc-process-signature", drop_theme)

@@ -1,6 +1,8 @@
-"""Draw what notebooks store as records: claims, quizzes, labs and shown sources.
+"""Make a chapter's page of its source's words and its notebook's outputs.
 
-A stored output holds data. When a page is read, each record gets its drawing
+The document that Sphinx reads is the notebook, which is the reader's edition; the words
+of the page, and how it shows its code, are the source's. A stored output holds data.
+When a page is read, each record gets its drawing
 (:func:`unrolled.book.drawing.draw`): how a card looks is no part of any notebook, and
 changing it runs no chapter again. Numbers in an alt text are put in here as well:
 ``{measured}`claim-id:name``` as in prose.
@@ -8,12 +10,14 @@ changing it runs no chapter again. Numbers in an alt text are put in here as wel
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from unrolled.book.drawing import DRAWN, draw
+from unrolled_book import notebooks
 from unrolled_book.claims import LEDGER, measured
 
 LOG = logging.getLogger(__name__)
@@ -22,10 +26,17 @@ HOW = "How it was checked"  # what the fold of a claim's own cell is called
 
 
 def draw_outputs(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Give every record of a chapter's notebook its drawing, before it is parsed."""
-    if not app.env.doc2path(docname).endswith(".ipynb"):
+    """Take the words from the source, and give every record its drawing."""
+    path = Path(app.env.doc2path(docname))
+    if path.suffix != ".ipynb":
         return
+    words = path.with_suffix(".md")
+    app.env.note_dependency(str(words))
     notebook = json.loads(source[0])
+    try:
+        notebook = notebooks.with_outputs(words, notebook)
+    except (OSError, ValueError) as error:
+        LOG.warning("no page can be made of it: %s", error, location=docname)
     ledger = ""
     if LEDGER in app.env.found_docs and app.builder.format == "html":
         ledger = app.builder.get_relative_uri(docname, LEDGER)
@@ -36,6 +47,8 @@ def draw_outputs(app: Sphinx, docname: str, source: list[str]) -> None:
         _fill_alt(app, docname, cell["metadata"])
         for output in cell["outputs"]:
             data = output.get("data", {})
+            if "image/svg+xml" in data:
+                data.pop("text/html", None)  # a figure as notebooks show it
             for mime in DRAWN.keys() & data.keys():
                 data["text/html"] = draw(mime, data.pop(mime), ledger=ledger)
     source[0] = json.dumps(notebook)

@@ -401,6 +401,10 @@
     if (!lab) return;
     lab.root.scrollIntoView();
     history.replaceState(SEEN, '', location.href);
+    // Equations above that are set later push it down: go again, if nobody has scrolled.
+    const from = scrollY;
+    addEventListener('load', () => Promise.resolve(window.MathJax?.startup?.promise)
+      .then(() => scrollY === from && lab.root.scrollIntoView()));
   }
 
   function keep(root, name, state) {
@@ -471,6 +475,10 @@
         root.replaceChildren(el('header', { class: 'lab-head' },
           el('div', { id, class: 'lab-title' }, title),
           el('p', { class: 'lab-lead' }, lab.describe)));
+        // JupyterLab asks the element with the focus whether its shortcuts are wanted:
+        // without this, two letters d at a button would delete the cell.
+        root.addEventListener('focusin', (event) =>
+          event.target.setAttribute('data-lm-suppress-shortcuts', 'true'));
         const state = lab.mount(root, { ...Lab.tools, title });
         const own = copies.length > 1 ? `${name}-${copies.length}` : name;
         if (inBook && state) keep(root, own, state);

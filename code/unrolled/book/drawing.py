@@ -1,4 +1,10 @@
-"""Draw a record as HTML: one function, for the page and for a live notebook."""
+"""Draw a record as HTML: one function, for the page and for a notebook.
+
+The page has the book's style sheets and scripts. A notebook has neither, and JupyterLab
+takes style sheets, scripts and most attributes out of one that it does not trust: there
+a drawing carries its style in its elements, in colours for light and dark alike, and an
+answer is folded in ``<details>``.
+"""
 
 from collections.abc import Callable
 from html import escape
@@ -7,12 +13,17 @@ from typing import Any
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
+from pygments.style import Style
+from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 from unrolled.book.claims import pretty
 from unrolled.book.records import CLAIM, QUIZ, SHOW
 from unrolled.book.sources import source_of
+from unrolled.figures.style import BOTH, draw_figure, prose
 from unrolled.widgets import MIME as LAB
 from unrolled.widgets import Lab
+
+__all__ = ["DRAWN", "IN_NOTEBOOKS", "draw", "draw_figure"]
 
 #: Choosing an answer shows its explanation by style alone; the page needs no script.
 QUIZ_STYLE = (
@@ -21,11 +32,31 @@ QUIZ_STYLE = (
 )
 
 
-def draw(mime: str, record: dict[str, Any], *, ledger: str = "") -> str:
-    """Return the record of type ``mime`` as HTML; ``ledger`` is that page's address."""
-    if mime not in DRAWN:
-        raise ValueError(f"no way to draw {mime!r}; known are {', '.join(DRAWN)}")
-    return DRAWN[mime](record, ledger)
+#: JupyterLab asks the element that has the focus, not what is around it.
+NO_SHORTCUTS = 'data-lm-suppress-shortcuts="true"'
+
+
+def draw(
+    mime: str,
+    record: dict[str, Any],
+    *,
+    ledger: str = "",
+    page: str = "",
+    notebook: bool = False,
+) -> str:
+    """Return the record of type ``mime`` as HTML.
+
+    Args:
+        mime: Its type.
+        record: What an output stores.
+        ledger: The address of that page, for a link.
+        page: The address of the chapter's page, for a link in a notebook.
+        notebook: Whether it is for a notebook, which lacks the page's style.
+    """
+    drawn = IN_NOTEBOOKS if notebook else DRAWN
+    if mime not in drawn:
+        raise ValueError(f"no way to draw {mime!r}; known are {', '.join(drawn)}")
+    return drawn[mime](record, page if mime == LAB else ledger)
 
 
 def draw_claim(record: dict[str, Any], ledger: str = "") -> str:
@@ -61,12 +92,12 @@ def _question(question: dict[str, Any], name: str) -> str:
         rows.append(
             f'<div class="quiz-option" data-right="{str(right).lower()}">'
             f'<input type="radio" name="{name}" id="{name}-{i}">'
-            f'<label for="{name}-{i}">{_prose(text)}</label>'
-            f'<p class="quiz-why"><strong>{verdict}.</strong> {_prose(why)}</p>'
+            f'<label for="{name}-{i}">{prose(text)}</label>'
+            f'<p class="quiz-why"><strong>{verdict}.</strong> {prose(why)}</p>'
             "</div>"
         )
     return (
-        f'<fieldset class="quiz-question"><legend>{_prose(question["prompt"])}</legend>'
+        f'<fieldset class="quiz-question"><legend>{prose(question["prompt"])}</legend>'
         f"{''.join(rows)}</fieldset>"
     )
 
@@ -86,15 +117,106 @@ def draw_source(record: dict[str, Any], ledger: str = "") -> str:
     )
 
 
-def _prose(text: str) -> str:
-    """Escape ``text`` for HTML, with words between backticks as code."""
-    parts = escape(text).split("`")
-    return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
-
-
 DRAWN: dict[str, Callable[[dict[str, Any], str], str]] = {
     CLAIM: draw_claim,
     QUIZ: draw_quiz,
     LAB: draw_lab,
     SHOW: draw_source,
+}
+
+
+# ---- in a notebook ----
+
+BLUE, ORANGE, GREEN, PURPLE, *_ = BOTH.series
+EDGE = "padding:2px 0 2px 12px;margin:6px 0;border-left:3px solid"
+
+
+class _BothThemes(Style):  # type: ignore[misc]
+    """Code in colours that are read on light and on dark alike."""
+
+    styles = {  # noqa: RUF012 (as Pygments asks for it)
+        Comment: f"italic {BOTH.ink}",
+        Keyword: f"bold {BLUE}",
+        Operator.Word: f"bold {BLUE}",
+        Name.Decorator: PURPLE,
+        Number: PURPLE,
+        String: GREEN,
+    }
+
+
+def claim_in_notebook(record: dict[str, Any], ledger: str = "") -> str:
+    """Return a claim as on the page, with its style inside."""
+    numbers = " &nbsp;·&nbsp; ".join(
+        f"{escape(name)}: <strong>{pretty(record['measured'][name])}</strong>"
+        for name in record["headline"]
+    )
+    below = f'<p style="margin:4px 0 0 0">{numbers}</p>' if numbers else ""
+    link = ""
+    if ledger:
+        link = f' <a href="{escape(ledger)}#ledger-{record["id"]}">in the ledger</a>'
+    return (
+        f'<div class="claim" style="{EDGE} {GREEN}">'
+        f'<p style="margin:0"><strong style="color:{GREEN}" '
+        'title="A claim, asserted in this run">✓</strong> '
+        f"{escape(record['sentence'])}{link}</p>"
+        f"{below}</div>"
+    )
+
+
+def quiz_in_notebook(record: dict[str, Any], ledger: str = "") -> str:
+    """Return a quiz whose answers unfold: that needs neither style nor trust."""
+    questions = []
+    for question in record["questions"]:
+        rows = []
+        for text, why, right in question["options"]:
+            verdict, colour = (
+                ("Right", GREEN) if right else ("Not quite", BOTH.series[1])
+            )
+            rows.append(
+                f'<details style="margin:4px 0"><summary style="cursor:pointer" '
+                f"{NO_SHORTCUTS}>{prose(text)}</summary>"
+                f'<p style="margin:2px 0 8px 16px"><strong style="color:{colour}">'
+                f"{verdict}.</strong> {prose(why)}</p></details>"
+            )
+        questions.append(
+            f'<div style="margin:0 0 16px 0"><p style="margin:0 0 4px 0"><strong>'
+            f"{prose(question['prompt'])}</strong></p>{''.join(rows)}</div>"
+        )
+    lead = "Choose an answer: it opens and says whether it is right."
+    return (
+        f'<div class="quiz"><p style="margin:0 0 12px 0">{lead}</p>'
+        f"{''.join(questions)}</div>"
+    )
+
+
+def lab_in_notebook(record: dict[str, Any], page: str = "") -> str:
+    """Return where the figure is found: only a run brings its scripts along."""
+    name = escape(record["name"])
+    there = ""
+    if page:
+        there = f', or <a href="{escape(page)}#?{name}">use it in the book</a>'
+    return (
+        f'<p class="lab-mark" style="{EDGE} {BLUE}">'
+        f"An interactive figure, “{name}”: run this cell to use it here{there}.</p>"
+    )
+
+
+def source_in_notebook(record: dict[str, Any], ledger: str = "") -> str:
+    """Return the source of an object of the package, as it is now, in colours."""
+    form = HtmlFormatter(
+        style=_BothThemes, noclasses=True, nobackground=True, nowrap=True
+    )
+    code = highlight(source_of(record["name"]), PythonLexer(), form)
+    name = escape(record["name"].replace(":", "."))
+    return (
+        f'<div class="shown-source"><p style="margin:0 0 4px 0"><code>{name}</code></p>'
+        f'<pre style="margin:0;overflow-x:auto">{code}</pre></div>'
+    )
+
+
+IN_NOTEBOOKS: dict[str, Callable[[dict[str, Any], str], str]] = {
+    CLAIM: claim_in_notebook,
+    QUIZ: quiz_in_notebook,
+    LAB: lab_in_notebook,
+    SHOW: source_in_notebook,
 }

@@ -5,6 +5,9 @@ torch takes seconds to load, so only the commands that need it import it.
 
 import os
 import platform
+import shutil
+import textwrap
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -49,6 +52,16 @@ def info() -> None:
     typer.echo(f"torch    {torch.__version__}, {torch.get_num_threads()} threads")
     typer.echo(f"python   {platform.python_version()}")
     typer.echo(f"book     {book}")
+    pinned = _pinned_torch(book)
+    if torch.__version__.partition("+")[0] != pinned:
+        typer.echo(f"note     the numbers in the book are torch {pinned}'s: yours may")
+        typer.echo("         differ a little, and more where something is trained")
+
+
+def _pinned_torch(book: Path) -> str:
+    """Return the version of torch that the book's numbers were made with."""
+    pins = (book.parent / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return next(p.removeprefix("torch==") for p in pins if p.startswith("torch=="))
 
 
 @app.command()
@@ -92,7 +105,7 @@ def run(
     if show or not name:
         for known in recipe_names():
             summary = (load_recipe(known).__doc__ or "").strip().splitlines()[0]
-            typer.echo(f"{known:{max(map(len, recipe_names()))}}  {summary}")
+            typer.echo(_beside(known, max(map(len, recipe_names())), summary))
         return
     try:
         load_recipe(name)
@@ -116,3 +129,17 @@ def run(
         typer.echo(f"results in {path}")
         for model in models:
             typer.echo(f"model in   {model}")
+
+
+def _beside(name: str, width: int, words: str) -> str:
+    """Return a name and, beside it, the words, in as many lines as the terminal needs.
+
+    What is not shown in a terminal, such as the input of grep, is one line.
+    """
+    columns, _ = shutil.get_terminal_size(fallback=(10_000, 24))
+    return textwrap.fill(
+        words,
+        max(columns, width + 22),  # at least twenty characters of words
+        initial_indent=f"{name:{width}}  ",
+        subsequent_indent=" " * (width + 2),
+    )

@@ -100,7 +100,10 @@ def open_page(browser: Browser) -> Iterator[Callable[..., BlockedPage]]:
 
         context.route(OUTSIDE, refuse)
         blocked.page.on("console", on_console)
-        blocked.page.on("pageerror", lambda error: blocked.errors.append(str(error)))
+        blocked.page.on(
+            "pageerror",
+            lambda error: blocked.errors.append(f"{error}\n{error.stack}"),
+        )
         return blocked
 
     yield open_one

@@ -151,12 +151,16 @@ class Client:
         self.page.evaluate(call, [name, arguments])
 
     def theme(self, name: str) -> None:
+        # Its splash screen, shown again within 200 ms, is removed twice: its own error
+        splash = self.page.locator("#jupyterlab-splash")
+        expect(splash).to_have_count(0, timeout=60_000)
         self.command("apputils:change-theme", theme=name)
         light = str(name == THEMES[0]).lower()
         body = self.page.locator("body")
         soon = 60_000  # a kernel may still be busy, and so may the machine
         expect(body).to_have_attribute("data-jp-theme-light", light, timeout=soon)
         expect(body).to_have_attribute("data-jp-theme-name", name, timeout=soon)
+        expect(splash).to_have_count(0, timeout=soon)
 
     def run_all(self, seconds: float = 120) -> None:
         """Run the notebook to its end, and look for errors."""

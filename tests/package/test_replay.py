@@ -276,6 +276,12 @@ def test_results_are_stamped_again_if_a_whole_unit_agrees(stamped, tmp_path):
     assert replay_faults(stamped, record) == []
 
 
+def test_a_stamp_makes_the_summary_anew(stamped, tmp_path):
+    stamped.summarise = lambda units: {"largest": max(u["square"] for u in units)}
+    runner.restamp("fake", folder=tmp_path)
+    assert results("fake", tmp_path)["summary"] == {"largest": 1}
+
+
 def test_results_are_not_stamped_if_it_does_not(stamped, tmp_path):
     before = (tmp_path / "fake.json").read_bytes()
     stamped.run_unit = lambda unit, folder: {"square": unit["seed"] + 7, "took": 1}

@@ -99,7 +99,8 @@ def restamp(name: str, *, folder: Path | None = None) -> Path:
     """Say that the results of ``name`` stand although its own code has changed.
 
     To see that they do, the unit that took least is run whole, and must come out as it
-    did; ``ValueError`` says where it does not.
+    did; ``ValueError`` says where it does not. The summary is made anew of all units:
+    it may be what has changed.
     """
     recipe, record = load_recipe(name), results(name, folder)
     if (stale := why_stale(recipe, record)) and "--restamp" not in stale:
@@ -124,7 +125,11 @@ def restamp(name: str, *, folder: Path | None = None) -> Path:
             f"{name}: the unit {unit} comes out otherwise than on record:\n  {shown}\n"
             f"raise VERSION and say 'unrolled run {name}'"
         )
-    record |= {"rests on": rests_on(recipe), "replay": run_replay(recipe)}
+    record |= {
+        "rests on": rests_on(recipe),
+        "summary": as_json(recipe.summarise(record["units"])),
+        "replay": run_replay(recipe),
+    }
     path = (folder or book_folder() / "results") / f"{name}.json"
     write_whole(path, json.dumps(record, indent=1) + "\n")
     return path

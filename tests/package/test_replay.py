@@ -226,6 +226,19 @@ def test_a_change_of_what_results_rest_on_is_named(part, value, words):
     assert words in why_stale(flip_flop, record)
 
 
+@pytest.mark.parametrize("build", ["2.13.0", "2.13.0+cpu", "2.13.0+cu126"])
+@pytest.mark.parametrize("stored", ["2.13.0", "2.13.0+cpu"])
+def test_another_build_of_the_same_torch_makes_nothing_stale(
+    monkeypatch, build, stored
+):
+    monkeypatch.setattr(torch, "__version__", build)
+    assert rests_on(flip_flop)["torch"] == "2.13.0"
+    record = {"rests on": rests_on(flip_flop) | {"torch": stored}}
+    assert why_stale(flip_flop, record) == ""
+    record["rests on"]["torch"] = stored.replace("13", "12")
+    assert "torch changed" in why_stale(flip_flop, record)
+
+
 def test_raised_version_and_new_code_ask_for_a_run_not_a_stamp():
     record = {"rests on": rests_on(flip_flop) | {"code": "0", "version": 0}}
     assert "--restamp" not in why_stale(flip_flop, record)

@@ -52,13 +52,19 @@ def rests_on(recipe: Recipe) -> dict[str, Any]:
         "settings": hashlib.sha256(settings.encode()).hexdigest(),
         "code": digest(own_modules(recipe.__name__), PACKAGE),
         "data": data_pins(recipe.__name__),
-        "torch": torch.__version__,
+        "torch": _release(torch.__version__),
     }
+
+
+def _release(version: str) -> str:
+    """Return a version without its build: 2.13.0+cpu and 2.13.0+cu126 are one."""
+    return version.partition("+")[0]
 
 
 def why_stale(recipe: Recipe, record: dict[str, Any]) -> str:
     """Return why the results on ``record`` cannot stand, or "" if they can."""
-    now, then = rests_on(recipe), record.get("rests on", {})
+    now, then = rests_on(recipe), dict(record.get("rests on", {}))
+    then["torch"] = _release(then.get("torch", ""))  # older records name the build
     changed = [part for part in now if now[part] != then.get(part)]
     name = recipe.__name__.rpartition(".")[2]
     if changed == ["code"]:

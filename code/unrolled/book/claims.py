@@ -6,10 +6,12 @@ exactly the same, but for times. On another it depends on what kind of number it
 
 - ``"exact"`` is a count or a name: it is the same on every machine;
 - ``"close"``, the default, is computed: the same to four digits;
-- ``"bound"`` is a residual, or a number that training has gone on to: anything that
-  ``holds`` accepts;
+- ``"bound"`` is a residual, a number that should be zero and is rounding instead:
+  anything that ``holds`` accepts;
 - ``"time"`` is a time, or a ratio of times: likewise, on the same machine too;
-- a number, such as ``0.02``, is of something trained: at most so far from the record.
+- a number, such as ``0.02``, is the band of something trained: at most so far from the
+  record. Training multiplies differences of rounding, and ``holds`` alone would let a
+  number drift from the one that the page prints.
 """
 
 import math

@@ -397,6 +397,31 @@ def test_a_chapter_that_gives_what_it_stores_is_no_longer_doubtful(source, tree)
     assert not chapters.is_doubtful(source)
 
 
+@pytest.mark.parametrize(("took", "kept"), [(7.0, 7.0), (90.0, 40.0)])
+@pytest.mark.parametrize("again", [chapters.execute, chapters.verify])
+def test_of_two_runs_of_the_same_cells_the_quicker_counts(
+    source, monkeypatch, again, took, kept
+):
+    def run(source, seconds):
+        notebook = chapters.read_source(source)
+        notebook.metadata["unrolled"] = {
+            "outputs": chapters.outputs_digest(notebook),
+            "imports": chapters.imports_digest(source),
+            "fingerprint": fingerprint(),
+            "seconds": seconds,
+            "cores": 1,
+        }
+        return notebook
+
+    source.write_text(TINY)
+    monkeypatch.setattr(chapters, "run", lambda source: run(source, 40.0))
+    chapters.execute(source)
+    monkeypatch.setattr(chapters, "run", lambda source: run(source, took))
+    again(source)
+    stored = nbformat.read(chapters.notebook_of(source), as_version=4)
+    assert stored.metadata["unrolled"]["seconds"] == kept
+
+
 @pytest.mark.slow
 def test_a_chapter_that_gives_something_else_is_told_what_and_kept(source):
     source.write_text(TINY)

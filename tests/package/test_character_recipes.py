@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from unrolled.losses import cross_entropy
 from unrolled.models import checkpoints
@@ -16,6 +17,7 @@ from unrolled.recipes import (
     character_rnn,
     exposure,
     majority,
+    reading_tasks,
     tied_words,
 )
 from unrolled.recipes._reading_models import JUDGES, SideBySide, build
@@ -120,6 +122,34 @@ def test_a_convolution_reads_the_order_of_neighbours_wherever_they_stand():
     turned[0, 2:4] = torch.tensor([6, 5])
     torch.testing.assert_close(judge(early, mask), judge(late, mask))
     assert not torch.allclose(judge(early, mask), judge(turned, mask), atol=1e-4)
+
+
+def recorded_answers(model):
+    """Return which of the test's tweets a judge of seed 0 got right, as recorded."""
+    wanted = {"task": "tweets", "model": model, "seed": 0}
+    units = results("reading_tasks")["units"]
+    (unit,) = (one for one in units if wanted.items() <= one.items())
+    return torch.tensor([digit == "1" for digit in unit["right"]])
+
+
+def test_the_committed_reader_of_tweets_answers_as_recorded():
+    kept = load_file(MODELS / "reading-tasks.safetensors")
+    judge = build("last", len(kept.pop("bag")))
+    del kept["bag_bias"]
+    judge.load_state_dict(kept)
+    right, _ = reading_tasks.answers(judge, "tweets", "test")
+    turned = right != recorded_answers("last")
+    assert turned.sum() <= 1  # it was rounded to half precision
+
+
+def test_the_committed_bag_of_tweets_answers_as_recorded():
+    kept = load_file(MODELS / "reading-tasks.safetensors")
+    known = recorded_answers("bag")
+    batch = reading_tasks.batch_of("tweets", "test", range(len(known)))
+    lengths = batch.mask.sum(dim=1)
+    scores = (kept["bag"][batch.x] * batch.mask).sum(dim=1) / lengths
+    turned = ((scores + kept["bag_bias"] > 0) == (batch.y == 1)) != known
+    assert turned.sum() <= 1
 
 
 def test_side_by_side_has_weights_for_every_place():

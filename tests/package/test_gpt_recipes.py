@@ -8,6 +8,8 @@ import torch
 from unrolled.models.checkpoints import load
 from unrolled.models.gpt import GPT
 from unrolled.recipes import gpt_recipes as recipe
+from unrolled.recipes.results import results
+from unrolled.runtime import book_folder
 from unrolled.training.optimizers import AdamW, MuonAdamW
 
 
@@ -73,6 +75,15 @@ def test_a_unit_trains_and_the_first_long_one_is_kept(tmp_path, monkeypatch):
     kept = load(tmp_path / "shakespeare.safetensors")
     assert kept.tokenizer == recipe.texts()[0]
     assert isinstance(kept.model, GPT)
+
+
+@pytest.mark.slow
+def test_the_committed_model_scores_as_recorded():
+    kept = load(book_folder() / "_static" / "models" / "shakespeare.safetensors")
+    unit = {"recipe": "modern", "seed": recipe.SEEDS[0], "steps": recipe.LONG}
+    (known,) = (u for u in results("gpt_recipes")["units"] if unit.items() <= u.items())
+    assert kept.tokenizer == recipe.texts()[0]
+    assert recipe.validation_loss(kept.model) == pytest.approx(known["loss"], abs=2e-4)
 
 
 def test_runs_are_set_against_those_of_the_same_seed():

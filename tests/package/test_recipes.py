@@ -436,6 +436,12 @@ def test_the_committed_flip_flop_is_right_on_orders_it_never_saw():
     assert recipe.accuracy(committed_model(), fresh) > 0.999
 
 
+def test_the_committed_flip_flop_scores_as_recorded():
+    (unit,) = (u for u in results("flip_flop")["units"] if u["seed"] == 0)
+    found = recipe.accuracy(committed_model(), recipe.far_test())
+    assert found == pytest.approx(unit["far accuracy"], abs=1e-4)
+
+
 def test_a_network_that_was_not_trained_would_not_be():
     fresh = flip_flop(64, 500, n_wires=2, generator=generator(987_654))
     assert recipe.accuracy(Tagger(recipe.MODEL), fresh) < 0.9

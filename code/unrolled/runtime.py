@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 from tqdm.auto import tqdm
 
@@ -109,8 +110,10 @@ def seed_all(seed: int) -> None:
 
     From then on the CPU computes on one thread: the book's networks are too small to be
     faster on two, and sums that are added up in one order give the same number twice.
+    That goes for torch and for the library that multiplies NumPy's matrices.
     """
     torch.set_num_threads(1)
+    threadpool_limits(1, user_api="blas")
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)  # CPU, CUDA and MPS alike
@@ -122,7 +125,8 @@ def one_thread() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with threadpool_limits(1, user_api="blas"):
+            yield
     finally:
         torch.set_num_threads(before)
 

@@ -24,6 +24,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unrolled.runtime import progress
 from unrolled.shapes import at_least, check_shape
 
 
@@ -136,7 +137,7 @@ def noisy_batches(
     check_shape("pairs", pairs, "N C", C=2)
     at_least(1, n_rows=n_rows, n_noise=n_noise)
     order = torch.randperm(len(pairs), generator=generator)
-    for rows in order.split(n_rows):
+    for rows in progress(order.split(n_rows)):
         centres, true = pairs[rows].unbind(dim=1)
         drawn = torch.multinomial(noise, len(rows) * n_noise, True, generator=generator)
         drawn = drawn.view(len(rows), n_noise)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn import functional as F
 
-from unrolled.runtime import fuses_optimizers, generator
+from unrolled.runtime import fuses_optimizers, generator, progress
 from unrolled.shapes import at_least, check_shape
 
 State = tuple[dict[str, Any], dict[str, Any]]
@@ -59,7 +59,7 @@ def steps_side_by_side(
     )
     streams = [generator(seed) for seed in seeds]
     rows = torch.arange(n_nets)[:, None]
-    for step in range(1, steps + 1):
+    for step in progress(range(1, steps + 1)):
         draws = [torch.randint(x.shape[1], (n_batch,), generator=g) for g in streams]
         chosen = torch.stack(draws)  # (M, B)
         optimizer.zero_grad()

@@ -152,8 +152,66 @@ def test_a_measure_off_by_one_is_noticed_by_those_who_use_it(monkeypatch):
     assert faults_of(horizons) == []
     right = horizons.accuracy
     monkeypatch.setattr(horizons, "accuracy", lambda m, b: right(m, b) + 1 / 64)
-    assert any("accuracy" in fault for fault in faults_of(horizons))
-    assert faults_of(remedies) == []
+    for elsewhere in (False, True):
+        faults = faults_of(horizons, elsewhere=elsewhere)
+        assert any("accuracy" in fault for fault in faults)
+        assert faults_of(remedies, elsewhere=elsewhere) == []
+
+
+def counting(outcome, *, trains=False):
+    """Return a recipe of one unit that gives ``outcome``, after an update or none."""
+
+    def run_unit(_, folder):
+        weight = torch.nn.Parameter(torch.ones(1))
+        weight.grad = torch.ones(1)
+        if trains:
+            torch.optim.SGD([weight], lr=0.1).step()
+        return outcome
+
+    return SimpleNamespace(UNITS=[{"seed": 0}], run_unit=run_unit)
+
+
+def made_elsewhere(recipe, whole=None):
+    record = {"replay": run_replay(recipe), "units": [{"seed": 0, **(whole or {})}]}
+    record["replay"]["fingerprint"]["cpu"] = "another"
+    return record
+
+
+CARD = {"words": {"train": 689_907}, "share": 0.1, "tiny": 1e-9, "rows": [5, 70]}
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"words": {"train": 689_908}}, "/words/train is 689908, was 689907"),
+        ({"rows": [5, 71]}, "/rows/1 is 71, was 70"),
+        ({"share": 0.1 + 1 / 64}, "/share is"),
+        ({"share": 0.1 + 2e-5}, "/share is"),
+        ({"share": 0.1 + 5e-6}, None),
+        ({"tiny": 3e-9}, None),
+    ],
+)
+def test_what_is_only_counted_is_the_same_on_every_machine(change, where):
+    record = made_elsewhere(counting(CARD))
+    assert replay_faults(counting(CARD), record) == []
+    faults = replay_faults(counting(CARD | change), record)
+    assert len(faults) == (where is not None)
+    assert not faults or where in faults[0]
+
+
+def test_counts_that_training_has_no_part_in_are_the_same_too():
+    replayed = {"weights": 523_510, "rank": 1457, "loss": 8.564}
+    whole = {"weights": 523_510, "rank": 12, "loss": 3.2}  # after all updates
+    record = made_elsewhere(counting(replayed, trains=True), whole)
+    tied = counting(replayed | {"rank": 1455, "loss": 8.566}, trains=True)
+    assert replay_faults(tied, record) == []
+    one_more = counting(replayed | {"weights": 523_511}, trains=True)
+    assert replay_faults(one_more, record) == [
+        "/0/outcome/weights is 523511, was 523510"
+    ]
+    few = made_elsewhere(counting({"weights": 5}, trains=True), {"weights": 5})
+    (once,) = replay_faults(counting({"weights": 6}, trains=True), few)
+    assert once == "/0/outcome/weights is 6, was 5"
 
 
 def test_a_record_without_a_replay_says_so():

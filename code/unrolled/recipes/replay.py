@@ -34,8 +34,11 @@ UPDATES = 2
 # How far numbers may be apart on a machine that rounds otherwise, as a part of them.
 ELSEWHERE = {
     "updates": 1e-4,  # the length of gradient and weights
-    "outcome": 0.02,  # measures: where two answers are all but tied, one may turn
+    "untrained": 1e-4,  # measures of what was only read or counted; counts are exact
+    "replayed": 0.015,  # after two updates: a tied answer may turn, not one of 64
+    "trained": 0.02,  # after all updates, of a whole unit
 }
+SMALL = 0.01  # what was not trained is compared as if it were at least so large
 
 
 def as_json(value: Any) -> Any:
@@ -110,10 +113,48 @@ def replay_faults(recipe: Recipe, record: dict[str, Any]) -> list[str]:
     asked, were = ([unit["unit"] for unit in run["units"]] for run in (new, old))
     found = list(differences(asked, were, 0, "/units"))
     for i, (one, other) in enumerate(zip(new["units"], old["units"], strict=False)):
-        for part, tolerance in ELSEWHERE.items():
-            at, off = f"/{i}/{part}", 0 if same else tolerance
-            found += differences(one[part], other[part], off, at)
-    return found
+        off = 0 if same else ELSEWHERE["updates"]
+        found += differences(one["updates"], other["updates"], off, f"/{i}/updates")
+        at, parts = f"/{i}/outcome", (one["outcome"], other["outcome"])
+        if same:
+            found += differences(*parts, 0, at)
+        elif not other["updates"]:
+            off = ELSEWHERE["untrained"]
+            found += differences(*parts, off, at, least=SMALL, counts=True)
+        else:
+            found += differences(*parts, ELSEWHERE["replayed"], at)
+            found += _other_counts(*parts, _whole(record, other["unit"]), at)
+    return list(dict.fromkeys(found))
+
+
+def _whole(record: dict[str, Any], unit: dict[str, Any]) -> dict[str, Any]:
+    """Return what the unit of ``record`` with these settings gave when it was run."""
+    units: list[dict[str, Any]] = record.get("units", [])
+    return next((one for one in units if unit.items() <= one.items()), {})
+
+
+def _other_counts(
+    new: Any, old: Any, whole: dict[str, Any], at: str = ""
+) -> Iterator[str]:
+    """Yield where counts differ that training has no part in.
+
+    They are those that were the same after two updates as after all of them: how many
+    words there are, how many weights.
+    """
+    ours, theirs, known = (dict(_counts(part)) for part in (new, old, whole))
+    for place, count in theirs.items():
+        if count == known.get(place) and count != ours.get(place, count):
+            yield f"{at}{place} is {ours[place]}, was {count}"
+
+
+def _counts(value: Any, at: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the place of each whole number in a value of JSON, and the number."""
+    if isinstance(value, dict | list):
+        inner = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in inner:
+            yield from _counts(part, f"{at}/{key}")
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield at, value
 
 
 def replay(name: str) -> int:
@@ -147,29 +188,40 @@ def agrees(name: str, outcome: dict[str, Any], **unit: Any) -> bool:
             f"{', '.join(outcome)}"
         )
     mine = as_json({key: outcome[key] for key in shared})
-    return not any(differences(mine, shared, ELSEWHERE["outcome"]))
+    return not any(differences(mine, shared, ELSEWHERE["trained"]))
 
 
-def differences(new: Any, old: Any, tolerance: float, at: str = "") -> Iterator[str]:
+def differences(
+    new: Any,
+    old: Any,
+    tolerance: float,
+    at: str = "",
+    *,
+    least: float = 1.0,
+    counts: bool = False,
+) -> Iterator[str]:
     """Yield a line for each place where two values of JSON differ.
 
-    Numbers agree if they are ``tolerance`` times the larger of them apart, or of 1.
+    Numbers agree if they are ``tolerance`` times the larger of them apart, or times
+    ``least``. With ``counts`` two whole numbers agree only if they are the same.
     """
+    how: dict[str, Any] = {"least": least, "counts": counts}
     if isinstance(new, dict) and isinstance(old, dict):
         for key in old.keys() - new.keys():
             yield f"{at}/{key} is missing"
         for key in new.keys() - old.keys():
             yield f"{at}/{key} is new"
         for key in sorted(old.keys() & new.keys()):
-            yield from differences(new[key], old[key], tolerance, f"{at}/{key}")
+            yield from differences(new[key], old[key], tolerance, f"{at}/{key}", **how)
     elif isinstance(new, list) and isinstance(old, list):
         if len(new) != len(old):
             yield f"{at} has {len(new)} entries, was {len(old)}"
         for i, (one, other) in enumerate(zip(new, old, strict=False)):
-            yield from differences(one, other, tolerance, f"{at}/{i}")
+            yield from differences(one, other, tolerance, f"{at}/{i}", **how)
     elif isinstance(new, int | float) and isinstance(old, int | float):
-        size = max(1.0, abs(new), abs(old))
-        if not (new == old or abs(new - old) <= tolerance * size):
+        exact = counts and isinstance(new, int) and isinstance(old, int)
+        off = 0 if exact else tolerance * max(least, abs(new), abs(old))
+        if not (new == old or abs(new - old) <= off):
             yield f"{at} is {new}, was {old}"
     elif new != old:
         yield f"{at} is {new!r}, was {old!r}"

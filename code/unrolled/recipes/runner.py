@@ -116,7 +116,7 @@ def restamp(name: str, *, folder: Path | None = None) -> Path:
         differences(
             {key: value for key, value in outcome.items() if key not in times},
             {key: value for key, value in known.items() if key not in times},
-            0 if same else ELSEWHERE["outcome"],
+            0 if same else ELSEWHERE["trained"],
         )
     )
     if faults:

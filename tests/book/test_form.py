@@ -9,21 +9,12 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
+from page_forms import OLD_FORM, has_the_form
 from unrolled.chapters.pages import MINUTES, Page, all_pages
 from unrolled_book.form import LIMITS, Form, measure
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = all_pages(ROOT)
-#: Pages that were written before there was a form. None is ever added; one that keeps
-#: the form is taken off.
-OLD_FORM = {
-    "00-primer",
-    "01-sequences",
-    "02-language-models",
-    "03-words-as-vectors",
-    "05-backpropagation-through-time",
-    "06-character-rnn",
-}
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
@@ -44,7 +35,7 @@ def verdict(faults: list[str], *, old: bool) -> list[str]:
 @every_page
 def test_a_page_keeps_the_form(page):
     faults = measure(html_of(page)).faults(page.kind)
-    assert verdict(faults, old=page.stem in OLD_FORM) == []
+    assert verdict(faults, old=not has_the_form(page)) == []
 
 
 @pytest.mark.built

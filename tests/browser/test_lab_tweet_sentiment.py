@@ -1,4 +1,4 @@
-"""Tweet sentiment: both judges as torch has them, words cut as the package cuts them.
+"""Message sentiment: both judges as torch has them, words cut as the package does.
 
 What every lab must do is held in ``test_lab_core.py``.
 """

@@ -1,4 +1,4 @@
-/* Tweet sentiment: one judge reads word by word, the other only counts.
+/* Message sentiment: one judge reads word by word, the other only counts.
  *
  * The weights are those of book/_static/models/reading-tasks.safetensors: an Elman
  * reader whose last state is judged, and a bag of words, a number for each word.
@@ -143,7 +143,7 @@
   }
 
   window.UnrolledLab.register('tweet-sentiment', {
-    title: 'Tweet sentiment',
+    title: 'Message sentiment',
     describe: 'Two small models, trained on 2,800 short texts that people had scored. To the right '
       + 'of each line means praise, to the left blame.',
     compute: packed ? compute : () => ({ each: [], reader: 0.5, bag: 0.5 }),

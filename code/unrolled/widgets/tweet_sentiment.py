@@ -1,4 +1,4 @@
-"""Tweet sentiment, with ipywidgets: one judge reads, the other counts.
+"""Message sentiment, with ipywidgets: one judge reads, the other counts.
 
 Their weights are those that the page carries. Axes: T words.
 """

@@ -1,4 +1,4 @@
-r"""How far a gradient reaches: the Jacobian of the last state by each earlier one.
+r"""The reach of a gradient: the Jacobian of the last state by each earlier one.
 
 Rows are examples, so a small change :math:`\delta` of a state becomes
 :math:`\delta \mathbf{J}_t` one step later, with

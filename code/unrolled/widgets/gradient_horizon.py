@@ -1,4 +1,4 @@
-"""Gradient horizon, with ipywidgets: how far a gradient reaches, and why.
+"""Gradient horizon, with ipywidgets: how large a gradient is at each lag, and why.
 
 The numbers are those of :func:`unrolled.evaluation.gradients.horizon` for two units
 and the same push into both at every step; lists are by lag, from 0 to T.

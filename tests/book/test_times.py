@@ -118,9 +118,9 @@ def test_a_number_is_not_parted_from_its_unit():
 # ---- the book's own ----
 
 
-#: What one machine may be slower by than another, or than itself an hour ago: the same
-#: chapter took 49 and 91 seconds of a processor within ten minutes.
-NOISE = 2
+#: What one machine may be slower by than another. A busy one is slower by far, 91 s for
+#: 49, but of all runs the least is kept: 'make execute CHAPTER=NN' mends that later.
+NOISE = 1.125
 
 
 def limit_faults(root: Path) -> list[str]:
@@ -154,7 +154,7 @@ def test_the_limits_are_those_of_the_project(tmp_path):
         write_chapter(tmp_path, f"{n:02}-a", seconds=NOISE * 60, n_code=0)
     assert limit_faults(tmp_path) == []
     write_chapter(tmp_path, "30-a", seconds=NOISE * 60 + 1, n_code=0)
-    assert limit_faults(tmp_path) == ["chapters/30-a: 121 s", "all: 3721 s"]
+    assert limit_faults(tmp_path) == ["chapters/30-a: 68.5 s", "all: 2094 s"]
 
 
 def test_the_pages_of_a_chapter_share_its_limit(tmp_path):
@@ -165,7 +165,7 @@ def test_the_pages_of_a_chapter_share_its_limit(tmp_path):
     write_chapter(tmp_path, "01-a-c", seconds=5, n_code=0).with_suffix(
         ".md"
     ).write_text("---\npage: core\n---\n")
-    assert limit_faults(tmp_path) == ["chapter 01: 205 s"]
+    assert limit_faults(tmp_path) == ["chapter 01: 118 s"]
 
 
 @pytest.mark.built

@@ -5,6 +5,7 @@ Every tensor in this package is batch-first, and every axis has one letter::
     B batch    T target/query position    S source/key position    V vocabulary
     E input or embedding width    D hidden or model width    L layers
     H heads    K head width, D / H    O answers to choose from
+    M models trained side by side
 """
 
 from collections.abc import Collection

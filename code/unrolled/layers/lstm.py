@@ -13,7 +13,7 @@ from unrolled.shapes import at_least
 
 
 class LSTMCell(nn.Module):
-    r"""One step of a long short-term memory.
+    r"""One step of a long short-term memory (:eq:`lstm-gates`, :eq:`lstm-memory`).
 
     .. math::
 

@@ -115,8 +115,8 @@ def plot_paths(
         paths.items(), theme.series, "os^", strict=False
     ):
         whole, direct = sizes.T.tolist()
-        ax.plot(lengths, whole, color=colour, marker=mark, ms=4, label=name)
-        ax.plot(lengths, direct, color=colour, ls="--", lw=1.2)
+        ax.plot(lengths, whole, color=colour, ls="-", marker=mark, ms=4, label=name)
+        ax.plot(lengths, direct, color=colour, ls="--", lw=1.2, marker=mark, ms=3)
     ax.plot([], [], color=theme.muted, ls="--", label="forget gates alone")
     ax.set(xlabel="steps", ylabel="what is left of a change", yscale="log")
     ax.legend()

@@ -85,7 +85,7 @@ def texts(plan: Plan) -> dict[str, str]:
     words = {
         "name": name,
         "title": plan.title,
-        "title_lower": plan.title[0].lower() + plan.title[1:],
+        "title_lower": _uncapitalised(plan.title),
         "number": str(int(nn)),
         "room": plan.room,
         "recipe": plan.recipe,
@@ -160,6 +160,13 @@ def main(
             number=int(nn), nn=nn, stem=plan.stem, recipe=plan.recipe, files=listed
         )
     )
+
+
+def _uncapitalised(title: str) -> str:
+    """Return ``title`` as it stands after a colon: "GRU, stacks" keeps its letters."""
+    first = title.split()[0].strip(",:")
+    short = len(first) > 1 and first.isupper()
+    return title if short else title[0].lower() + title[1:]
 
 
 def _fill(template: str, words: dict[str, str]) -> str:

@@ -227,6 +227,18 @@ def call(root: Path, *command: str, check: bool = True) -> str:
     return ran.stdout
 
 
+@pytest.mark.parametrize(
+    ("title", "after_a_colon"),
+    [
+        ("GRU, stacks, both directions", "GRU, stacks, both directions"),
+        ("The LSTM", "the LSTM"),
+        ("A primer", "a primer"),
+    ],
+)
+def test_an_abbreviation_keeps_its_capitals(title, after_a_colon):
+    assert new_chapter._uncapitalised(title) == after_a_colon
+
+
 @pytest.mark.slow
 def test_a_new_chapter_passes_what_every_chapter_passes(copied):
     tests = (

@@ -34,7 +34,8 @@ def test_gates_and_scores_are_torchs(page, text):
     found = page.evaluate(f"text => UnrolledLab.compute['{NAME}']({{text}})", text)
     for name, right in gate_numbers(text).items():
         actual = torch.tensor(found[name])
-        torch.testing.assert_close(actual, right, rtol=0, atol=1e-5)
+        # what is kept grows to hundreds, where single precision has fewer digits left
+        torch.testing.assert_close(actual, right, rtol=1e-5, atol=1e-5)
 
 
 def test_the_numbers_shown_are_those_of_the_unit(page):

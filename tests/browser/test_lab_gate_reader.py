@@ -3,11 +3,15 @@
 What every lab must do is held in ``test_lab_core.py``.
 """
 
+from copy import deepcopy
+from dataclasses import replace
+
 import labs
 import pytest
 import torch
 from playwright.sync_api import expect
 
+from unrolled.widgets import gate_reader
 from unrolled.widgets.gate_reader import gate_numbers
 
 pytestmark = pytest.mark.browser
@@ -29,13 +33,20 @@ def page(blocked_page, tmp_path):
     blocked_page.assert_clean()
 
 
+@pytest.fixture
+def in_double(monkeypatch):
+    """Let torch compute as the page does: the memory grows to hundreds."""
+    kept = gate_reader._kept()
+    twin = replace(kept, model=deepcopy(kept.model).double())
+    monkeypatch.setattr(gate_reader, "_kept", lambda: twin)
+
+
 @pytest.mark.parametrize("text", TEXTS)
-def test_gates_and_scores_are_torchs(page, text):
+def test_gates_and_scores_are_torchs(page, in_double, text):
     found = page.evaluate(f"text => UnrolledLab.compute['{NAME}']({{text}})", text)
     for name, right in gate_numbers(text).items():
-        actual = torch.tensor(found[name])
-        # what is kept grows to hundreds, where single precision has fewer digits left
-        torch.testing.assert_close(actual, right, rtol=1e-5, atol=1e-5)
+        actual = torch.tensor(found[name], dtype=torch.float64)
+        torch.testing.assert_close(actual, right, rtol=0, atol=1e-9)
 
 
 def test_the_numbers_shown_are_those_of_the_unit(page):
